@@ -4,7 +4,7 @@ use std::{error::Error, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Diagnosis;
+use crate::{Diagnosis, commands};
 
 /// Longest chain of causes that is kept. A longer one is a cycle or a fault of ours.
 const MOST_CAUSES: usize = 16;
@@ -81,7 +81,7 @@ fn printable(text: &str) -> String {
         .chars()
         .map(|character| match character {
             '\n' | '\t' => character,
-            control if control.is_control() => '\u{fffd}',
+            control if commands(control) => '\u{fffd}',
             other => other,
         })
         .collect()

@@ -45,8 +45,12 @@
 //! ```
 
 mod fields;
+mod outside;
 
-pub use self::fields::ErrorFields;
+pub use self::{
+    fields::ErrorFields,
+    outside::{LONGEST_OUTSIDE_TEXT, commands, outside_text},
+};
 
 /// An error that a user reads.
 ///

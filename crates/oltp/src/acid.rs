@@ -10,11 +10,11 @@
 mod scripts;
 mod session;
 
-use std::time::Duration;
+use std::{sync::atomic::AtomicBool, time::Duration};
 
 use rookery_workload::orderentry::{Dialect, Isolation, Population};
 
-use crate::{OltpError, Target, runtime, sqlite, verify::read_meta};
+use crate::{OltpError, Target, runtime, sqlite, stopping::unless_stopped, verify::read_meta};
 use session::AcidSession;
 
 /// What a test saw.
@@ -224,14 +224,14 @@ impl Level {
     }
 }
 
-/// Runs all tests. Blocks for some seconds.
+/// Runs all tests. Blocks for some seconds; `stop` ends it soon.
 ///
 /// # Errors
 /// When there is no way to the database, it was not loaded, it has no connections that could be
 /// held against each other, or a statement is refused that must not be. An unexpected outcome is no
 /// error.
-pub fn acid(target: &Target, isolation: Isolation) -> Result<Acid, OltpError> {
-    runtime()?.block_on(async {
+pub fn acid(target: &Target, isolation: Isolation, stop: &AtomicBool) -> Result<Acid, OltpError> {
+    runtime()?.block_on(unless_stopped(stop, async {
         let mut lab = Lab::open(target, isolation).await?;
         let mut rows = Vec::new();
         for (number, test) in (1..).zip(TESTS) {
@@ -249,7 +249,7 @@ pub fn acid(target: &Target, isolation: Isolation) -> Result<Acid, OltpError> {
             isolation: lab.isolation,
             rows,
         })
-    })
+    }))
 }
 
 /// Two connections to one database.

@@ -1,12 +1,22 @@
 //! A connection for everything but transactions: schema, checks, settings. Statements and answers
 //! are text.
 
-use mysql_async::{Conn, prelude::Queryable as _};
+use std::{pin::pin, time::Duration};
+
+use futures_util::StreamExt as _;
+use rookery_diagnosis::outside_text;
 use rookery_workload::orderentry::Dialect;
+use tokio::time::timeout;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::{
-    ClientError, OltpError, Target, error::shortened, mysql, options::TextRow, postgres, sqlite,
+    ClientError, OltpError, Patience, Target,
+    error::shortened,
+    fence::fenced,
+    limits::{LARGEST_ANSWER, MessageRefusal},
+    mysql::{self, MysqlClient},
+    options::TextRow,
+    postgres, sqlite,
     target::Protocol,
 };
 
@@ -15,10 +25,13 @@ pub struct Database {
     pub(crate) client: AnyClient,
     dialect: Dialect,
     version: String,
+    patience: Patience,
+    /// An answer was given up: what comes next would belong to an earlier question.
+    is_over: bool,
 }
 
 pub(crate) enum AnyClient {
-    Mysql(Box<Conn>),
+    Mysql(Box<MysqlClient>),
     Postgres(Client),
     Sqlite(Box<sqlite::Connection>),
     #[cfg(feature = "odbc")]
@@ -40,49 +53,46 @@ impl Database {
     /// # Errors
     /// When there is no way to the database.
     pub async fn connect(target: &Target) -> Result<Self, OltpError> {
-        match target.protocol {
+        let (client, dialect, version) = match target.protocol {
             Protocol::Mysql => {
-                let (conn, dialect, version) = mysql::connect(target).await?;
-                Ok(Self {
-                    client: AnyClient::Mysql(Box::new(conn)),
-                    dialect,
-                    version,
-                })
+                let (client, version) = mysql::connect(target).await?;
+                let dialect = client.dialect();
+                (AnyClient::Mysql(Box::new(client)), dialect, version)
             }
             Protocol::Postgresql => {
-                let mut database = Self {
-                    client: AnyClient::Postgres(postgres::connect(target).await?),
-                    dialect: Dialect::Postgresql,
-                    version: String::new(),
-                };
-                let rows = database.rows("SHOW server_version").await?;
-                let version = rows
-                    .into_iter()
-                    .flatten()
-                    .next()
-                    .flatten()
-                    .unwrap_or_default();
-                database.version = format!("PostgreSQL {version}");
-                Ok(database)
+                let client = postgres::connect(target).await?;
+                // It says its version when it is asked.
+                let version = String::new();
+                (AnyClient::Postgres(client), Dialect::Postgresql, version)
             }
             Protocol::Sqlite => {
                 let connection = sqlite::Connection::open(target, None).await?;
-                Ok(Self {
-                    version: connection.version().to_owned(),
-                    client: AnyClient::Sqlite(Box::new(connection)),
-                    dialect: Dialect::Sqlite,
-                })
+                let version = connection.version().to_owned();
+                (
+                    AnyClient::Sqlite(Box::new(connection)),
+                    Dialect::Sqlite,
+                    version,
+                )
             }
             #[cfg(feature = "odbc")]
             Protocol::Odbc(dialect) => {
                 let connection = crate::odbc::Connection::open(target, dialect).await?;
-                Ok(Self {
-                    version: connection.version().to_owned(),
-                    client: AnyClient::Odbc(connection),
-                    dialect,
-                })
+                let version = outside_text(connection.version());
+                (AnyClient::Odbc(connection), dialect, version)
             }
+        };
+        let mut database = Self {
+            client,
+            dialect,
+            version,
+            patience: target.patience,
+            is_over: false,
+        };
+        if target.protocol == Protocol::Postgresql {
+            let number = database.word("SHOW server_version").await?;
+            database.version = format!("PostgreSQL {}", number.unwrap_or_default());
         }
+        Ok(database)
     }
 
     /// Whose SQL it speaks.
@@ -97,69 +107,88 @@ impl Database {
         &self.version
     }
 
-    /// Executes one statement.
+    /// Executes one statement, within the target's patience for statements.
     ///
     /// # Errors
     /// [`OltpError::Statement`] with the server's words.
     pub async fn execute(&mut self, statement: &str) -> Result<(), OltpError> {
-        let done = match &mut self.client {
-            AnyClient::Mysql(conn) => conn.query_drop(statement).await.map_err(ClientError::from),
-            AnyClient::Postgres(client) => client
-                .batch_execute(statement)
-                .await
-                .map_err(ClientError::from),
-            AnyClient::Sqlite(connection) => connection.rows(statement).await.map(drop),
-            #[cfg(feature = "odbc")]
-            AnyClient::Odbc(connection) => connection.rows(statement).await.map(drop),
-        };
-        done.map_err(|why| refused(statement, why))
+        self.rows(statement).await.map(drop)
     }
 
-    /// The rows of one query, as text.
+    /// The rows of one query, as text, within the target's patience for statements.
     ///
     /// # Errors
     /// [`OltpError::Statement`] with the server's words.
     pub async fn rows(&mut self, query: &str) -> Result<Vec<Vec<Option<String>>>, OltpError> {
-        let rows = match &mut self.client {
-            AnyClient::Mysql(conn) => mysql_rows(conn, query).await,
-            AnyClient::Postgres(client) => postgres_rows(client, query).await,
-            AnyClient::Sqlite(connection) => connection.rows(query).await,
-            #[cfg(feature = "odbc")]
-            AnyClient::Odbc(connection) => connection.rows(query).await,
+        self.ask(query, self.patience.statement).await
+    }
+
+    /// The rows of a question that needs no look at the data, within the target's patience for an
+    /// answer.
+    pub(crate) async fn short_rows(&mut self, query: &str) -> Result<Vec<TextRow>, OltpError> {
+        self.ask(query, self.patience.answer).await
+    }
+
+    /// The first column of the first row of such a question, fit for a terminal.
+    pub(crate) async fn word(&mut self, query: &str) -> Result<Option<String>, OltpError> {
+        let rows = self.short_rows(query).await?;
+        let word = rows.into_iter().flatten().next().flatten();
+        Ok(word.map(|word| outside_text(&word)))
+    }
+
+    async fn ask(&mut self, query: &str, patience: Duration) -> Result<Vec<TextRow>, OltpError> {
+        let refused = |why| OltpError::Statement {
+            statement: shortened(query),
+            why,
         };
-        rows.map_err(|why| refused(query, why))
+        // Until an answer has come whole: whoever drops this future leaves one behind.
+        if std::mem::replace(&mut self.is_over, true) {
+            return Err(refused(ClientError::Io(std::io::Error::new(
+                std::io::ErrorKind::ConnectionAborted,
+                "an earlier call on this connection was given up",
+            ))));
+        }
+        let answer = async {
+            match &mut self.client {
+                AnyClient::Mysql(client) => client.rows(query).await,
+                AnyClient::Postgres(client) => fenced(postgres_rows(client, query)).await?,
+                AnyClient::Sqlite(connection) => connection.rows(query).await,
+                #[cfg(feature = "odbc")]
+                AnyClient::Odbc(connection) => connection.rows(query).await,
+            }
+        };
+        let answer = timeout(patience, answer)
+            .await
+            .unwrap_or(Err(ClientError::Timeout(patience)));
+        self.is_over = matches!(
+            answer,
+            Err(ClientError::Timeout(_)
+                | ClientError::Panicked(_)
+                | ClientError::MessageRefusal(_))
+        );
+        answer.map_err(refused)
     }
-}
-
-fn refused(statement: &str, why: ClientError) -> OltpError {
-    OltpError::Statement {
-        statement: shortened(statement),
-        why,
-    }
-}
-
-async fn mysql_rows(conn: &mut Conn, query: &str) -> Result<Vec<TextRow>, ClientError> {
-    let rows: Vec<mysql_async::Row> = conn.query(query).await?;
-    let text = |value: mysql_async::Value| match value {
-        mysql_async::Value::NULL => None,
-        mysql_async::Value::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
-        other => Some(other.as_sql(true)),
-    };
-    Ok(rows
-        .into_iter()
-        .map(|row| row.unwrap().into_iter().map(text).collect())
-        .collect())
 }
 
 async fn postgres_rows(client: &Client, query: &str) -> Result<Vec<TextRow>, ClientError> {
-    let messages = client.simple_query(query).await?;
-    let rows = messages.into_iter().filter_map(|message| match message {
-        SimpleQueryMessage::Row(row) => Some(
-            (0..row.len())
-                .map(|index| row.get(index).map(str::to_owned))
-                .collect(),
-        ),
-        _ => None,
-    });
-    Ok(rows.collect())
+    let mut messages = pin!(client.simple_query_raw(query).await?);
+    let mut rows = Vec::new();
+    let mut bytes = 0;
+    while let Some(message) = messages.next().await {
+        let SimpleQueryMessage::Row(row) = message? else {
+            continue;
+        };
+        let row = (0..row.len())
+            .map(|index| Ok(row.try_get(index)?.map(str::to_owned)))
+            .collect::<Result<TextRow, ClientError>>()?;
+        bytes += row
+            .iter()
+            .map(|value| size_of::<Option<String>>() + value.as_ref().map_or(0, String::len))
+            .sum::<usize>();
+        if bytes > LARGEST_ANSWER {
+            return Err(MessageRefusal::LargeAnswer.into());
+        }
+        rows.push(row);
+    }
+    Ok(rows)
 }

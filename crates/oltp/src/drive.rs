@@ -18,13 +18,12 @@ use rookery_workload::orderentry::{
 
 use crate::{
     Database, OltpError, SessionOptions, Target, runtime,
+    stopping::{soon_after, unless_stopped},
     trial::{self, Load, OpenLoad, Phases, Progress, Threads, TrialConfig, TrialGuest},
     verify::{read_ledger, read_meta},
 };
 pub use latencies::Latencies;
 
-/// How long a transaction may go on behind the end of the run. Its outcome is then unknown.
-const LAST_PATIENCE: Duration = Duration::from_secs(60);
 /// Pause between two attempts to read the ledger of a server that is starting up.
 const AGAIN: Duration = Duration::from_millis(100);
 /// Arrivals of an open load that may wait for a terminal, for each terminal; more are dropped.
@@ -124,7 +123,7 @@ pub fn drive_and_tell(
 ) -> Result<Report, OltpError> {
     options.pacing.checked()?;
     let runtime = runtime()?;
-    let before = runtime.block_on(look(target, options))?;
+    let before = runtime.block_on(unless_stopped(stop, look(target, options)))?;
     let config = options.trial(target, before.population);
     let driven = trial::drive(&config, &Instant::now, stop, progress)?;
     if let Some(error) = driven.fatal {
@@ -132,10 +131,10 @@ pub fn drive_and_tell(
     }
     let tally = driven.tallies.into_iter().next().unwrap_or_default();
     let after = again(options.patience, stop, || {
-        runtime.block_on(async {
+        runtime.block_on(soon_after(stop, async {
             let mut database = Database::connect(target).await?;
             read_ledger(&mut database, before.population.scale).await
-        })
+        }))
     })?;
     let began = before.ledger;
     let window = driven.measurement.window;
@@ -194,7 +193,8 @@ impl DriveOptions {
                 settle: self.ramp_up,
                 steady: self.steady,
                 ramp_down: Duration::ZERO,
-                drain: LAST_PATIENCE,
+                // The outcome of a transaction that goes on for longer is unknown.
+                drain: target.patience.answer,
             },
             session: self.session,
             binding: self.binding,
@@ -255,13 +255,7 @@ async fn look(target: &Target, options: &DriveOptions) -> Result<Before, OltpErr
         database.execute(&statement).await?;
     }
     let isolation = match dialect.read_isolation() {
-        Some(query) => database
-            .rows(query)
-            .await?
-            .into_iter()
-            .flatten()
-            .next()
-            .flatten(),
+        Some(query) => database.word(query).await?,
         None => None,
     };
     Ok(Before {

@@ -3,9 +3,9 @@
 mod sqlite;
 mod target;
 
-use std::{error::Error as _, io, net::IpAddr};
+use std::{error::Error as _, io, net::IpAddr, time::Duration};
 
-use rookery_diagnosis::Diagnosis;
+use rookery_diagnosis::{Diagnosis, outside_text};
 use rookery_workload::orderentry::{
     Dialect,
     population::MetaError,
@@ -15,6 +15,7 @@ use rookery_workload::orderentry::{
 };
 use thiserror::Error;
 
+use crate::{fence::Panicked, limits::MessageRefusal, tls::TlsError};
 pub use sqlite::{ServerError, WireError};
 pub use target::TargetProblem;
 
@@ -170,10 +171,10 @@ pub enum OltpError {
     #[error(transparent)]
     Pacing(#[from] PacingError),
     /// The database did not answer a question in time.
-    #[error("the database did not answer within {seconds} s")]
+    #[error("the database did not answer within {} s", limit.as_secs_f64())]
     Slow {
         /// So long it had.
-        seconds: u64,
+        limit: Duration,
     },
     /// Stopped on request.
     #[error("stopped on request")]
@@ -269,8 +270,8 @@ impl Diagnosis for OltpError {
                 "look into its log; is its disk stuck, or does a lock wait for ever?"
             }
             Self::Driver(error) => return error.help(),
+            Self::Statement { why, .. } => return why.help().map(str::to_owned),
             Self::Meta { .. }
-            | Self::Statement { .. }
             | Self::Answer { .. }
             | Self::Style(_)
             | Self::Pacing(_)
@@ -284,12 +285,18 @@ impl Diagnosis for OltpError {
 /// The error of a client.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// MariaDB or MySQL.
-    #[error("{}", in_words_mysql(.0))]
-    Mysql(#[from] mysql_async::Error),
-    /// PostgreSQL.
+    /// PostgreSQL. Its causes are in its words, cut and escaped: they are the server's own.
     #[error("{}", in_words_postgres(.0))]
-    Postgres(#[from] tokio_postgres::Error),
+    Postgres(tokio_postgres::Error),
+    /// A message that is not taken.
+    #[error(transparent)]
+    MessageRefusal(#[from] MessageRefusal),
+    /// The client library gave up on what came.
+    #[error(transparent)]
+    Panicked(#[from] Panicked),
+    /// There is no encrypted connection.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// A server refused a statement of a terminal's session.
     #[error("{message} ({})", numbers(state, *code))]
     Server {
@@ -310,8 +317,8 @@ pub enum ClientError {
     #[error(transparent)]
     Wire(#[from] WireError),
     /// The server did not answer in time.
-    #[error("no answer within {0} s")]
-    Timeout(u64),
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    Timeout(Duration),
     /// The session was asked for a statement that it has not prepared, or the server answered in a
     /// type that is not known.
     #[error("{0}")]
@@ -333,22 +340,34 @@ fn numbers(state: &str, code: i64) -> String {
     }
 }
 
-fn in_words_mysql(error: &mysql_async::Error) -> String {
-    match error {
-        mysql_async::Error::Server(server) => format!(
-            "{} (error {}, SQLSTATE {})",
-            server.message, server.code, server.state
-        ),
-        other => other.to_string(),
+/// What the guard below the client refuses comes back through the client.
+impl From<tokio_postgres::Error> for ClientError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let refusal = error
+            .source()
+            .and_then(|source| source.downcast_ref::<io::Error>()?.get_ref())
+            .and_then(|inner| inner.downcast_ref::<MessageRefusal>());
+        match refusal {
+            Some(refusal) => Self::MessageRefusal(refusal.clone()),
+            None => Self::Postgres(error),
+        }
     }
 }
 
 fn in_words_postgres(error: &tokio_postgres::Error) -> String {
-    match (error.as_db_error(), error.source()) {
-        (Some(server), _) => format!("{} (SQLSTATE {})", server.message(), server.code().code()),
+    let words = match (error.as_db_error(), error.source()) {
+        (Some(server), _) => {
+            let (message, state) = (server.message(), server.code().code());
+            return format!(
+                "{} (SQLSTATE {})",
+                outside_text(message),
+                outside_text(state)
+            );
+        }
         (None, Some(source)) => format!("{error}: {source}"),
         (None, None) => error.to_string(),
-    }
+    };
+    outside_text(&words)
 }
 
 impl ClientError {
@@ -356,6 +375,8 @@ impl ClientError {
     pub(crate) fn help(&self) -> Option<&'static str> {
         match self {
             Self::Unsupported { help, .. } => Some(help),
+            Self::MessageRefusal(refusal) => refusal.help(),
+            Self::Tls(error) => Some(error.help()),
             _ => None,
         }
     }
@@ -364,9 +385,6 @@ impl ClientError {
     /// nothing.
     pub(crate) fn code(&self) -> Option<(&str, i64)> {
         match self {
-            Self::Mysql(mysql_async::Error::Server(server)) => {
-                Some((&server.state, i64::from(server.code)))
-            }
             Self::Postgres(error) => error.code().map(|code| (code.code(), 0)),
             Self::Sqlite(error) => error.code.map(|code| ("", code)),
             Self::Server { state, code, .. } => Some((state, *code)),
@@ -393,15 +411,6 @@ impl ClientError {
             return classify(dialect, state, native);
         }
         let lost = match self {
-            Self::Mysql(error) => match error {
-                mysql_async::Error::Io(_) => true,
-                mysql_async::Error::Driver(driver) => matches!(
-                    driver,
-                    mysql_async::DriverError::ConnectionClosed
-                        | mysql_async::DriverError::PoolDisconnected
-                ),
-                _ => false,
-            },
             Self::Postgres(error) => {
                 error.is_closed()
                     || error
@@ -410,6 +419,7 @@ impl ClientError {
             }
             Self::Io(_) | Self::Timeout(_) => true,
             Self::Server { .. } | Self::Session(_) | Self::Unsupported { .. } => false,
+            Self::MessageRefusal(_) | Self::Panicked(_) | Self::Tls(_) => false,
             Self::Sqlite(_) | Self::Wire(_) => false,
         };
         if lost {

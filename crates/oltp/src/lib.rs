@@ -20,8 +20,10 @@ mod acid;
 mod database;
 mod drive;
 mod error;
+pub mod fence;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod limits;
 mod load;
 mod look;
 mod mysql;
@@ -34,7 +36,9 @@ mod short_path;
 mod socket;
 pub mod sqlite;
 mod statements;
+mod stopping;
 mod target;
+mod tls;
 pub mod trial;
 mod verify;
 
@@ -42,12 +46,14 @@ pub use acid::{Acid, AcidRow, Seen, acid};
 pub use database::Database;
 pub use drive::{DriveOptions, Latencies, Report, drive, drive_and_tell};
 pub use error::{ClientError, OltpError, TargetProblem};
+pub use limits::{MessageRefusal, Patience};
 pub use load::{Loaded, load};
 pub use look::{Server, ledger, next_orders, server, verify_within};
 pub use options::{LoadOptions, Progress, SessionOptions};
 pub use session::DbSession;
 pub use statements::Statements;
 pub use target::Target;
+pub use tls::TlsError;
 pub use verify::{Check, Verification, loaded, verify};
 
 /// A runtime of one thread.

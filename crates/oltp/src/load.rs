@@ -26,7 +26,7 @@ use rookery_workload::orderentry::{
 
 use crate::{
     Database, LoadOptions, OltpError, Progress, Target, options::meta_of, runtime, sqlite,
-    target::Protocol, verify,
+    stopping::unless_stopped, target::Protocol, verify,
 };
 
 /// What was loaded.
@@ -65,26 +65,27 @@ pub fn load(
     let work = Work {
         parts: Mutex::new(Box::new(Part::all(&options.population))),
         failed: AtomicBool::new(false),
-        stop,
         progress,
         total: Mutex::new(BTreeMap::new()),
     };
     let (streaming, indexing) = if target.protocol == Protocol::Sqlite {
-        fill_sqlite(&runtime, target, options, &work)?
+        fill_sqlite(&runtime, target, options, &work, stop)?
     } else {
-        runtime.block_on(prepare(target, options))?;
+        runtime.block_on(unless_stopped(stop, prepare(target, options)))?;
         let began = Instant::now();
-        stream(target, options, &work)?;
+        stream(target, options, &work, stop)?;
         let streaming = began.elapsed();
         let began = Instant::now();
-        runtime.block_on(async { finish(&mut Database::connect(target).await?, options).await })?;
+        runtime.block_on(unless_stopped(stop, async {
+            finish(&mut Database::connect(target).await?, options).await
+        }))?;
         (streaming, began.elapsed())
     };
     let sent = work
         .total
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    runtime.block_on(async {
+    runtime.block_on(unless_stopped(stop, async {
         let mut database = Database::connect(target).await?;
         let began = Instant::now();
         let mut broken = Vec::new();
@@ -108,14 +109,14 @@ pub fn load(
             checking: options.check.then(|| began.elapsed()),
             broken,
         })
-    })
+    }))
 }
 
 /// What the loading threads share.
 struct Work<'a> {
     parts: Mutex<Box<dyn Iterator<Item = Part> + Send>>,
+    /// One of the connections met an error: the others end.
     failed: AtomicBool,
-    stop: &'a AtomicBool,
     progress: &'a (dyn Fn(Progress) + Sync),
     total: Mutex<BTreeMap<Table, Progress>>,
 }
@@ -126,10 +127,6 @@ impl Work<'_> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .next()
-    }
-
-    fn ends(&self) -> bool {
-        self.failed.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
     }
 
     fn add(&self, table: Table, sent: Progress) {
@@ -146,6 +143,7 @@ fn fill_sqlite(
     target: &Target,
     options: &LoadOptions,
     work: &Work<'_>,
+    stop: &AtomicBool,
 ) -> Result<(Duration, Duration), OltpError> {
     let sum = Mutex::new(Progress::default());
     let progress = |step: Progress| {
@@ -154,7 +152,10 @@ fn fill_sqlite(
         sum.bytes += step.bytes;
         (work.progress)(step);
     };
-    let times = runtime.block_on(sqlite::load(target, options, work.stop, &progress))?;
+    let times = runtime.block_on(unless_stopped(
+        stop,
+        sqlite::load(target, options, &progress),
+    ))?;
     let mut left = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
     // All but the number of order lines is known; they are the rest.
     for table in Table::LOADED
@@ -216,7 +217,7 @@ async fn first_table(database: &mut Database) -> Result<Option<&'static str>, Ol
     };
     let query =
         format!("SELECT table_name FROM information_schema.tables WHERE table_schema = {schema}");
-    let rows = database.rows(&query).await?;
+    let rows = database.short_rows(&query).await?;
     let names: Vec<String> = rows.into_iter().flatten().flatten().collect();
     Ok(Table::ALL
         .into_iter()
@@ -225,7 +226,12 @@ async fn first_table(database: &mut Database) -> Result<Option<&'static str>, Ol
 }
 
 /// Runs the loading threads, and gives the first error.
-fn stream(target: &Target, options: &LoadOptions, work: &Work<'_>) -> Result<(), OltpError> {
+fn stream(
+    target: &Target,
+    options: &LoadOptions,
+    work: &Work<'_>,
+    stop: &AtomicBool,
+) -> Result<(), OltpError> {
     let threads = options.connections.max(1);
     let ends: Vec<Result<(), OltpError>> = thread::scope(|scope| {
         let spawned: Vec<_> = (0..threads)
@@ -234,7 +240,10 @@ fn stream(target: &Target, options: &LoadOptions, work: &Work<'_>) -> Result<(),
                     .name(format!("load-{number}"))
                     .spawn_scoped(scope, || {
                         let end = runtime().and_then(|runtime| {
-                            runtime.block_on(load_parts(target, options, work))
+                            runtime.block_on(unless_stopped(
+                                stop,
+                                unless_stopped(&work.failed, load_parts(target, options, work)),
+                            ))
                         });
                         if end.is_err() {
                             work.failed.store(true, Ordering::Relaxed);
@@ -271,9 +280,6 @@ async fn load_parts(
         database.execute(statement).await?;
     }
     while let Some(part) = work.next() {
-        if work.ends() {
-            return Err(OltpError::Stopped);
-        }
         let sent = bulk::load_part(&mut database, target, &options.population, part, work).await?;
         work.add(part.table, sent);
     }

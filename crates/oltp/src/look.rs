@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use rookery_diagnosis::outside_text;
 use rookery_workload::orderentry::{Isolation, Ledger, Moment};
 
 use crate::{
@@ -35,13 +36,7 @@ pub fn server(target: &Target, isolation: Isolation) -> Result<Server, OltpError
             database.execute(&statement).await?;
         }
         let isolation = match dialect.read_isolation() {
-            Some(query) => database
-                .rows(query)
-                .await?
-                .into_iter()
-                .flatten()
-                .next()
-                .flatten(),
+            Some(query) => database.word(query).await?,
             None => None,
         };
         Ok(Server {
@@ -69,7 +64,7 @@ pub fn next_orders(target: &Target) -> Result<u64, OltpError> {
             .and_then(|text| text.parse().ok());
         number.ok_or_else(|| OltpError::Answer {
             statement: QUERY.to_owned(),
-            answer: format!("{rows:?}"),
+            answer: outside_text(&format!("{rows:?}")),
         })
     })
 }
@@ -109,9 +104,7 @@ fn within<T>(
     runtime()?.block_on(async {
         match tokio::time::timeout(limit, question).await {
             Ok(answer) => answer,
-            Err(_) => Err(OltpError::Slow {
-                seconds: limit.as_secs(),
-            }),
+            Err(_) => Err(OltpError::Slow { limit }),
         }
     })
 }

@@ -2,11 +2,14 @@
 //! statements over a client of our own, which costs less per statement and sends several at once.
 
 mod client;
+mod control;
 mod handshake;
 mod packet;
 mod value;
 
-use mysql_async::{Conn, OptsBuilder, prelude::Queryable as _};
+use std::io;
+
+use rookery_diagnosis::outside_text;
 use rookery_workload::orderentry::{
     Dialect,
     sql::{Statement, Style},
@@ -14,74 +17,34 @@ use rookery_workload::orderentry::{
 };
 use tokio::time::timeout;
 
-use crate::{
-    ClientError, OltpError, SessionOptions, Target, error::shortened, options::CONNECT_PATIENCE,
-    short_path::short_socket, target::Route,
-};
+use crate::{ClientError, OltpError, SessionOptions, Target, error::shortened};
 pub(crate) use client::MysqlClient;
+pub(crate) use handshake::Purpose;
 
-/// Connects, and says which of the two databases it is, and its version.
-pub(crate) async fn connect(target: &Target) -> Result<(Conn, Dialect, String), OltpError> {
-    let builder = OptsBuilder::default()
-        .user(Some(&target.user))
-        .pass(target.password.as_deref())
-        .db_name(Some(&target.database))
-        // An UPDATE answers with the rows that it found, also when it writes what was there.
-        .client_found_rows(true)
-        // Statements are kept by the session itself.
-        .stmt_cache_size(0)
-        // Else a session over TCP would silently move to the socket.
-        .prefer_socket(false)
-        .tcp_nodelay(true);
-    // Open until the connection is there.
-    let mut _open = None;
-    let builder = match &target.route {
-        Route::Tcp(address) => builder
-            .ip_or_hostname(address.ip().to_string())
-            .tcp_port(address.port()),
-        Route::Socket(path) | Route::SocketDirectory(path, _) => {
-            let (open, short) =
-                short_socket(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
-            _open = Some(open);
-            builder.socket(Some(short.display().to_string()))
-        }
-    };
-    let connected = timeout(CONNECT_PATIENCE, Conn::new(builder)).await;
-    let mut conn = match connected {
-        Ok(Ok(conn)) => conn,
-        Ok(Err(error)) => return Err(refusal(target, error.into())),
-        Err(_) => {
-            return Err(OltpError::Connect {
-                target: target.to_string(),
-                why: ClientError::Timeout(CONNECT_PATIENCE.as_secs()),
-            });
-        }
-    };
-    let version: Option<String> =
-        conn.query_first("SELECT VERSION()")
-            .await
-            .map_err(|why| OltpError::Connect {
-                target: target.to_string(),
-                why: why.into(),
-            })?;
-    let version = version.unwrap_or_default();
-    let dialect = if version.contains("MariaDB") {
-        Dialect::Mariadb
-    } else {
-        Dialect::Mysql
-    };
-    Ok((conn, dialect, version))
+/// Connects for everything but transactions, and says the server's version.
+pub(crate) async fn connect(target: &Target) -> Result<(MysqlClient, String), OltpError> {
+    let mut client = MysqlClient::connect(target, Purpose::Control)
+        .await
+        .map_err(|why| refusal(target, why))?;
+    let patience = target.patience.answer;
+    let asked = timeout(patience, client.rows("SELECT VERSION()")).await;
+    let rows = asked
+        .unwrap_or(Err(ClientError::Timeout(patience)))
+        .map_err(|why| OltpError::Connect {
+            target: target.to_string(),
+            why,
+        })?;
+    let version = rows.into_iter().flatten().next().flatten();
+    Ok((client, outside_text(&version.unwrap_or_default())))
 }
 
 fn refusal(target: &Target, why: ClientError) -> OltpError {
     let place = target.to_string();
     let code = why.code().map(|(_, code)| code);
-    let is_io = matches!(
-        &why,
-        ClientError::Mysql(mysql_async::Error::Io(_)) | ClientError::Io(_)
-    );
+    // What is no word of this protocol was sent by something else.
+    let is_io =
+        matches!(&why, ClientError::Io(error) if error.kind() != io::ErrorKind::InvalidData);
     let words = match &why {
-        ClientError::Mysql(mysql_async::Error::Server(server)) => server.message.clone(),
         ClientError::Server { message, .. } => message.clone(),
         other => other.to_string(),
     };
@@ -105,7 +68,7 @@ fn refusal(target: &Target, why: ClientError) -> OltpError {
 
 /// Connects the client that terminals use.
 pub(crate) async fn connect_client(target: &Target) -> Result<MysqlClient, OltpError> {
-    MysqlClient::connect(target, CONNECT_PATIENCE)
+    MysqlClient::connect(target, Purpose::Terminal)
         .await
         .map_err(|why| refusal(target, why))
 }

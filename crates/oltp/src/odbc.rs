@@ -25,10 +25,7 @@ use rookery_workload::orderentry::{
 };
 use tokio::{sync::oneshot, time::timeout};
 
-use crate::{
-    ClientError, OltpError, Progress, SessionOptions, Target, options::CONNECT_PATIENCE,
-    options::TextRow,
-};
+use crate::{ClientError, OltpError, Progress, SessionOptions, Target, options::TextRow};
 use worker::{Command, serve};
 
 /// Longest wait for the answers to a flight.
@@ -50,11 +47,12 @@ impl Connection {
         let (opened, wait) = oneshot::channel();
         let (commands, received) = channel();
         let string = target.password.clone().unwrap_or_default();
+        let patience = target.patience.answer;
         let spawned = thread::Builder::new()
             .name("odbc-session".to_owned())
             .spawn(move || {
                 let options = ConnectionOptions {
-                    login_timeout_sec: u32::try_from(CONNECT_PATIENCE.as_secs()).ok(),
+                    login_timeout_sec: u32::try_from(patience.as_secs().max(1)).ok(),
                     ..ConnectionOptions::default()
                 };
                 let connected = environment().and_then(|environment| {
@@ -74,14 +72,14 @@ impl Connection {
             });
         spawned.map_err(OltpError::Runtime)?;
         // The driver may take somewhat longer than it was told to.
-        let version = match timeout(CONNECT_PATIENCE * 2, wait).await {
+        let version = match timeout(patience * 2, wait).await {
             Ok(Ok(Ok(version))) => version,
             Ok(Ok(Err(error))) => return Err(refusal(target, error)),
             Ok(Err(_)) => return Err(refusal(target, Error::FailedAllocatingEnvironment)),
             Err(_) => {
                 return Err(OltpError::Connect {
                     target: target.to_string(),
-                    why: ClientError::Timeout(CONNECT_PATIENCE.as_secs() * 2),
+                    why: ClientError::Timeout(patience * 2),
                 });
             }
         };
@@ -106,7 +104,7 @@ impl Connection {
         self.commands.send(command(reply)).map_err(|_| gone())?;
         match timeout(patience, wait).await {
             Ok(answered) => answered.map_err(|_| gone())?,
-            Err(_) => Err(ClientError::Timeout(patience.as_secs())),
+            Err(_) => Err(ClientError::Timeout(patience)),
         }
     }
 

@@ -1,14 +1,9 @@
 //! What sessions and loads are opened with, and the words that both share.
 
-use std::time::Duration;
-
 use rookery_workload::orderentry::{
     Isolation, Population, SchemaOptions, population::meta_rows, sql::Style,
 };
 use serde::{Deserialize, Serialize};
-
-/// Longest wait for a connection.
-pub(crate) const CONNECT_PATIENCE: Duration = Duration::from_secs(20);
 
 /// A row as text; `None` is null.
 pub(crate) type TextRow = Vec<Option<String>>;

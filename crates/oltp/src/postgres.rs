@@ -2,8 +2,11 @@
 //! over a client of our own, whose flights travel as one.
 
 mod client;
+mod guard;
 mod lent;
 mod wire;
+
+use std::io;
 
 use rookery_workload::orderentry::{
     Dialect,
@@ -11,52 +14,38 @@ use rookery_workload::orderentry::{
     transaction::{Answers, Flight},
 };
 use tokio::time::timeout;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, Config, NoTls, config::SslMode};
 
 use crate::{
-    ClientError, OltpError, SessionOptions, Target, error::shortened, options::CONNECT_PATIENCE,
-    short_path::ShortPath, target::Route,
+    ClientError, OltpError, SessionOptions, Target, error::shortened, fence::fenced, socket::Socket,
 };
 pub(crate) use client::PostgresClient;
+use guard::Guarded;
 
 /// Connects for everything but transactions. The connection is a task of the current runtime, and
 /// ends with the client.
 pub(crate) async fn connect(target: &Target) -> Result<Client, OltpError> {
-    let mut config = config(target);
-    config.connect_timeout(CONNECT_PATIENCE);
-    // Open until the connection is there.
-    let mut _open = None;
-    match &target.route {
-        Route::Tcp(address) => config.host(address.ip().to_string()).port(address.port()),
-        Route::SocketDirectory(path, port) => {
-            let open =
-                ShortPath::open(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
-            let short = open.directory();
-            _open = Some(open);
-            config.host_path(short).port(*port)
-        }
-        Route::Socket(path) => config.host_path(path),
+    let patience = target.patience.answer;
+    let config = config(target);
+    let connecting = async {
+        let socket = Socket::connect(target).await?;
+        let guarded = Guarded::new(socket, target.clear_text);
+        Ok(fenced(config.connect_raw(guarded, NoTls)).await??)
     };
-    let (client, connection) = match timeout(CONNECT_PATIENCE, config.connect(NoTls)).await {
-        Ok(Ok(connected)) => connected,
-        Ok(Err(error)) => return Err(refusal(target, error.into())),
-        Err(_) => {
-            return Err(refusal(
-                target,
-                ClientError::Timeout(CONNECT_PATIENCE.as_secs()),
-            ));
-        }
+    let (client, connection) = match timeout(patience, connecting).await {
+        Ok(connected) => connected.map_err(|why| refusal(target, why))?,
+        Err(_) => return Err(refusal(target, ClientError::Timeout(patience))),
     };
     // An error of the connection comes to light in whatever the client does next.
     tokio::spawn(async move {
-        let _ = connection.await;
+        let _ = fenced(connection).await;
     });
     Ok(client)
 }
 
 /// Connects the client that terminals use.
 pub(crate) async fn connect_client(target: &Target) -> Result<PostgresClient, OltpError> {
-    PostgresClient::connect(&config(target), &target.route, CONNECT_PATIENCE)
+    PostgresClient::connect(&config(target), target)
         .await
         .map_err(|why| refusal(target, why))
 }
@@ -66,7 +55,9 @@ fn config(target: &Target) -> Config {
     config
         .user(&target.user)
         .dbname(&target.database)
-        .application_name("rookery");
+        .application_name("rookery")
+        // What lies below the client is encrypted already, where it shall be.
+        .ssl_mode(SslMode::Disable);
     if let Some(password) = &target.password {
         config.password(password);
     }
@@ -78,13 +69,20 @@ fn refusal(target: &Target, why: ClientError) -> OltpError {
     let (no_account, no_database) = match why.code() {
         Some((state, _)) => (state.starts_with("28"), state == "3D000"),
         // A password that is asked for and not given is the client's own error.
-        None => (why.to_string().contains("password"), false),
+        None => {
+            let is_own = matches!(why, ClientError::Postgres(_));
+            (is_own && why.to_string().contains("password"), false)
+        }
     };
     let is_io = match &why {
+        ClientError::Postgres(error) if error.is_closed() => true,
         ClientError::Postgres(error) => {
-            std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
+            let source = std::error::Error::source(error);
+            source
+                .and_then(|source| source.downcast_ref())
+                .is_some_and(is_of_the_line)
         }
-        ClientError::Io(_) => true,
+        ClientError::Io(error) => is_of_the_line(error),
         _ => false,
     };
     if no_account {
@@ -106,6 +104,14 @@ fn refusal(target: &Target, why: ClientError) -> OltpError {
     } else {
         OltpError::Connect { target: place, why }
     }
+}
+
+/// What is no word of this protocol was sent by something else.
+fn is_of_the_line(error: &io::Error) -> bool {
+    !matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
+    )
 }
 
 /// A terminal's session.

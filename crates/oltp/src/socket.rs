@@ -1,15 +1,26 @@
 //! A terminal's way to its server: bytes out in one system call, bytes in through a buffer that is
 //! kept.
 
-use std::{io, path::Path, time::Duration};
+use std::{
+    io,
+    path::Path,
+    pin::Pin,
+    task::{Context, Poll},
+};
 
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf},
     net::{TcpStream, UnixStream},
     time::timeout,
 };
+use tokio_rustls::client::TlsStream;
 
-use crate::{short_path::short_socket, target::Route};
+use crate::{
+    ClientError, Target, TlsError,
+    short_path::short_socket,
+    target::Route,
+    tls::{self, Encryption},
+};
 
 /// What one read asks for at least.
 const READ: usize = 16 * 1024;
@@ -18,14 +29,32 @@ const READ: usize = 16 * 1024;
 #[derive(Debug)]
 pub(crate) enum Socket {
     Tcp(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
     Unix(UnixStream),
 }
 
 impl Socket {
-    /// Connects within `patience`.
-    pub(crate) async fn connect(route: &Route, patience: Duration) -> io::Result<Self> {
+    /// Connects as PostgreSQL's clients do, encrypted where the target asks for it.
+    pub(crate) async fn connect(target: &Target) -> Result<Self, ClientError> {
+        /// Length and code of the request for encryption.
+        const REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+        let mut socket = Self::connect_plain(target).await?;
+        if target.encryption == Encryption::Off {
+            return Ok(socket);
+        }
+        socket.send(&REQUEST).await?;
+        // One byte and no more: what follows belongs to the encryption.
+        match socket.read_u8().await? {
+            b'S' => socket.encrypted(target).await,
+            _ => Err(TlsError::NotOffered.into()),
+        }
+    }
+
+    /// Connects within the target's patience, unencrypted.
+    pub(crate) async fn connect_plain(target: &Target) -> io::Result<Self> {
+        let patience = target.patience.answer;
         let connecting = async {
-            Ok(match route {
+            Ok(match &target.route {
                 Route::Tcp(address) => {
                     let stream = TcpStream::connect(address).await?;
                     stream.set_nodelay(true)?;
@@ -40,10 +69,21 @@ impl Socket {
         let late = |_| {
             io::Error::new(
                 io::ErrorKind::TimedOut,
-                format!("no connection within {} s", patience.as_secs()),
+                format!("no connection within {} s", patience.as_secs_f64()),
             )
         };
         timeout(patience, connecting).await.map_err(late)?
+    }
+
+    /// The same connection, encrypted as `target` asks for it. A socket of this machine stays as it
+    /// is.
+    pub(crate) async fn encrypted(self, target: &Target) -> Result<Self, ClientError> {
+        let Self::Tcp(stream) = self else {
+            return Ok(self);
+        };
+        let address = stream.peer_addr()?.ip();
+        let stream = tls::encrypt(stream, &target.encryption, address).await??;
+        Ok(Self::Tls(Box::new(stream)))
     }
 
     async fn unix(path: &Path) -> io::Result<Self> {
@@ -55,6 +95,10 @@ impl Socket {
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => stream.write_all(bytes).await,
+            Self::Tls(stream) => {
+                stream.write_all(bytes).await?;
+                stream.flush().await
+            }
             Self::Unix(stream) => stream.write_all(bytes).await,
         }
     }
@@ -64,6 +108,8 @@ impl Socket {
         // The server notices the end anyway: by the closed socket.
         let _ = match self {
             Self::Tcp(stream) => stream.try_write(bytes),
+            // Only its own end could encrypt it.
+            Self::Tls(_) => Ok(0),
             Self::Unix(stream) => stream.try_write(bytes),
         };
     }
@@ -71,7 +117,53 @@ impl Socket {
     async fn receive(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read_buf(into).await,
+            Self::Tls(stream) => stream.read_buf(into).await,
             Self::Unix(stream) => stream.read_buf(into).await,
+        }
+    }
+}
+
+/// For the client library that introduces users; terminals use [`Socket::send`] and [`Incoming`].
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut *self {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match &mut *self {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut *self {
+            Self::Tcp(stream) => Pin::new(stream).poll_flush(context),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut *self {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

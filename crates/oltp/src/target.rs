@@ -10,10 +10,13 @@ use std::{
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-use crate::{OltpError, error::TargetProblem};
+use crate::{OltpError, Patience, error::TargetProblem, tls::Encryption};
 
 #[cfg(feature = "odbc")]
 mod odbc;
+mod parameters;
+
+use parameters::Parameters;
 
 /// Port of Rookery's own server of SQLite within a guest, and of targets that name none.
 pub const SQLITE_PORT: u16 = 5655;
@@ -70,9 +73,26 @@ pub struct Target {
     pub(crate) user: String,
     pub(crate) password: Option<String>,
     pub(crate) database: String,
+    pub(crate) patience: Patience,
+    /// Whether PostgreSQL may have the password in clear text.
+    pub(crate) clear_text: bool,
+    pub(crate) encryption: Encryption,
 }
 
 impl Target {
+    /// The same database, waited for so long.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Patience) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// How long its server is waited for.
+    #[must_use]
+    pub fn patience(&self) -> Patience {
+        self.patience
+    }
+
     /// The address of its server; nothing of a socket, which is always local.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {
@@ -126,6 +146,9 @@ impl Target {
             user: String::new(),
             password: None,
             database: String::new(),
+            patience: Patience::DEFAULT,
+            clear_text: false,
+            encryption: Encryption::Off,
         }
     }
 }
@@ -177,7 +200,6 @@ impl fmt::Debug for Target {
 /// As a URL with its password: for the driver that shall go there, and for no one to read.
 impl From<Target> for String {
     fn from(target: Target) -> Self {
-        let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
         #[cfg(feature = "odbc")]
         if let Protocol::Odbc(dialect) = target.protocol {
             let connection = target.password.as_deref().unwrap_or_default();
@@ -191,13 +213,15 @@ impl From<Target> for String {
             Route::Tcp(address) => (address.to_string(), String::new()),
             Route::Socket(path) => {
                 let path = encoded(&path.to_string_lossy());
-                (String::new(), format!("?socket={path}"))
+                (String::new(), format!("&socket={path}"))
             }
             Route::SocketDirectory(path, port) => {
                 let path = encoded(&path.to_string_lossy());
-                (String::new(), format!("?host={path}&port={port}"))
+                (String::new(), format!("&host={path}&port={port}"))
             }
         };
+        let query = query + &parameters::written(&target);
+        let query = query.replacen('&', "?", 1);
         if target.protocol == Protocol::Sqlite {
             return format!("sqlite+oe://{host}/{query}");
         }
@@ -253,6 +277,7 @@ fn parse(url: &str) -> Result<Target, TargetProblem> {
     };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+    let parameters = Parameters::parse(protocol, query)?;
     if protocol == Protocol::Sqlite {
         return if authority.contains('@') || !database.is_empty() {
             refuse(
@@ -260,7 +285,8 @@ fn parse(url: &str) -> Result<Target, TargetProblem> {
                  sqlite+oe://127.0.0.1:PORT/",
             )
         } else {
-            Ok(Target::sqlite(route(protocol, authority, query)?))
+            let route = route(protocol, authority, &parameters)?;
+            Ok(Target::sqlite(route).with_patience(parameters.patience))
         };
     }
     // A password may hold an @ that nobody has written as %40.
@@ -277,12 +303,19 @@ fn parse(url: &str) -> Result<Target, TargetProblem> {
     if user.is_empty() {
         return refuse("the user is empty");
     }
+    let route = route(protocol, host, &parameters)?;
+    if parameters.encryption != Encryption::Off && !matches!(route, Route::Tcp(_)) {
+        return refuse("a socket of this machine is not encrypted; name a host, or no mode of TLS");
+    }
     Ok(Target {
         protocol,
-        route: route(protocol, host, query)?,
+        route,
         user: decoded(user)?,
         password,
         database: decoded(database)?,
+        patience: parameters.patience,
+        clear_text: parameters.clear_text,
+        encryption: parameters.encryption,
     })
 }
 
@@ -295,24 +328,9 @@ fn odbc(_rest: &str) -> Result<Target, TargetProblem> {
 #[cfg(feature = "odbc")]
 use self::odbc::parse as odbc;
 
-fn route(protocol: Protocol, host: &str, query: &str) -> Result<Route, TargetProblem> {
-    let mut socket = None;
-    let mut port = protocol.default_port();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair
-            .split_once('=')
-            .ok_or_else(|| format!("`{pair}` is no KEY=VALUE"))?;
-        match (key, protocol) {
-            ("socket", Protocol::Mysql | Protocol::Sqlite) | ("host", Protocol::Postgresql) => {
-                socket = Some(PathBuf::from(decoded(value)?));
-            }
-            ("port", Protocol::Postgresql) => {
-                port = value.parse().map_err(|_| format!("`{value}` is no port"))?
-            }
-            _ => return refuse(format!("the parameter `{key}` is not known")),
-        }
-    }
-    match (host.is_empty(), socket) {
+fn route(protocol: Protocol, host: &str, parameters: &Parameters) -> Result<Route, TargetProblem> {
+    let port = parameters.port.unwrap_or(protocol.default_port());
+    match (host.is_empty(), parameters.socket.clone()) {
         (true, Some(path)) if path.is_absolute() => Ok(match protocol {
             Protocol::Mysql | Protocol::Sqlite => Route::Socket(path),
             #[cfg(feature = "odbc")]
@@ -350,6 +368,10 @@ fn address(host: &str, port: u16) -> Result<SocketAddr, TargetProblem> {
     } else {
         refuse(wrong())
     }
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
 /// `%40` and the like, strictly: a lone `%` may be part of a password that no one encoded.
@@ -426,6 +448,27 @@ mod tests {
             ("sqlite+oe://u@127.0.0.1/", "no users"),
             ("sqlite+oe://", "neither a host nor a socket"),
             ("postgresql://u@/d?host=/s&port=x", "no port"),
+            ("postgresql://u@127.0.0.1/d?sslmode=prefer", "verify-full"),
+            (
+                "mysql://u@127.0.0.1/d?ssl-mode=PREFERRED",
+                "verify_identity",
+            ),
+            ("mysql://u@127.0.0.1/d?ssl-mode=VERIFY_CA", "ssl-ca"),
+            (
+                "mysql://u@127.0.0.1/d?ssl-mode=REQUIRED&ssl-ca=/c",
+                "looks at none",
+            ),
+            (
+                "postgresql://u@127.0.0.1/d?sslmode=require&tls-name=d",
+                "verify-full",
+            ),
+            ("postgresql://u@/d?host=/s&sslmode=require", "socket"),
+            ("postgresql://u@127.0.0.1/d?timeout=0", "above 0"),
+            ("mysql://u@127.0.0.1/d?timeout=-1", "above 0"),
+            (
+                "mysql://u@127.0.0.1/d?cleartext-password=allow",
+                "not known",
+            ),
         ] {
             let error = url.parse::<Target>().expect_err(url).to_string();
             assert!(error.contains(word), "{url}: {error}");
@@ -441,6 +484,10 @@ mod tests {
             "postgresql://u:@/d?host=/run/pg&port=7",
             "sqlite+oe://localhost",
             "sqlite+oe:///?socket=/s/oe.sock",
+            "sqlite+oe://localhost?timeout=1.5",
+            "postgresql://u@127.0.0.1/d?sslmode=require&cleartext-password=allow&timeout=2",
+            "postgresql://u@127.0.0.1/d?sslmode=verify-full&sslrootcert=/c/a&tls-name=db.example",
+            "mysql://u@127.0.0.1/d?ssl-mode=VERIFY_CA&ssl-ca=/c%20a&statement-timeout=0.25",
         ] {
             let target: Target = url.parse().expect(url);
             let sent = serde_json::to_string(&target).expect("a text");

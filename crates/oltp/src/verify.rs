@@ -2,15 +2,20 @@
 
 use std::{
     collections::BTreeMap,
+    sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
 
+use rookery_diagnosis::outside_text;
 use rookery_workload::orderentry::{
     Condition, Dialect, Ledger, Moment, Population, Scale, SchemaOptions, Table, ledger_query,
     population::check_meta,
 };
 
-use crate::{Database, OltpError, Target, error::shortened};
+use crate::{Database, OltpError, Target, error::shortened, stopping::unless_stopped};
+
+/// Offenders of one query that are told.
+const MOST_OFFENDERS: usize = 10;
 
 /// What a condition's queries found.
 #[derive(Clone, Debug)]
@@ -47,16 +52,20 @@ impl Verification {
     }
 }
 
-/// Checks what `target` holds.
+/// Checks what `target` holds. Blocks; `stop` ends it soon.
 ///
 /// # Errors
 /// When there is no way to the database, it was not loaded or not by this version, or a query
 /// fails. A broken condition is no error.
-pub fn verify(target: &Target, moment: Moment) -> Result<Verification, OltpError> {
-    crate::runtime()?.block_on(async {
+pub fn verify(
+    target: &Target,
+    moment: Moment,
+    stop: &AtomicBool,
+) -> Result<Verification, OltpError> {
+    crate::runtime()?.block_on(unless_stopped(stop, async {
         let mut database = Database::connect(target).await?;
         verify_on(&mut database, target, moment).await
-    })
+    }))
 }
 
 /// What `target` was loaded with.
@@ -82,13 +91,9 @@ pub(crate) async fn verify_on(
         let began = Instant::now();
         let mut offenders = Vec::new();
         for query in condition.queries(database.dialect(), population.scale, moment) {
-            offenders.extend(
-                database
-                    .rows(&query)
-                    .await?
-                    .into_iter()
-                    .map(|row| words(&row)),
-            );
+            let rows = database.rows(&query).await?;
+            // The queries ask for no more; whoever answers may send more.
+            offenders.extend(rows.iter().take(MOST_OFFENDERS).map(|row| words(row)));
         }
         checks.push(Check {
             condition,
@@ -110,10 +115,11 @@ pub(crate) async fn verify_on(
 }
 
 fn words(row: &[Option<String>]) -> String {
-    row.iter()
+    let values: Vec<&str> = row
+        .iter()
         .map(|value| value.as_deref().unwrap_or("null"))
-        .collect::<Vec<_>>()
-        .join(", ")
+        .collect();
+    outside_text(&values.join(", "))
 }
 
 async fn begin_snapshot(database: &mut Database) -> Result<(), OltpError> {
@@ -141,7 +147,7 @@ pub(crate) async fn read_meta(
     database: &mut Database,
     target: &Target,
 ) -> Result<(Population, SchemaOptions), OltpError> {
-    let rows = match database.rows("SELECT k, v FROM oe_meta").await {
+    let rows = match database.short_rows("SELECT k, v FROM oe_meta").await {
         Err(OltpError::Statement { why, .. }) if why.has_no_table() => {
             return Err(OltpError::NotLoaded {
                 target: target.to_string(),
@@ -183,11 +189,13 @@ pub(crate) async fn read_ledger(
     let [new_orders, payments, delivered] = numbers[..] else {
         return Err(OltpError::Answer {
             statement: shortened(&query),
-            answer: rows
-                .iter()
-                .map(|row| words(row))
-                .collect::<Vec<_>>()
-                .join("; "),
+            answer: outside_text(
+                &rows
+                    .iter()
+                    .map(|row| words(row))
+                    .collect::<Vec<_>>()
+                    .join("; "),
+            ),
         });
     };
     Ok(Ledger {

@@ -6,6 +6,7 @@
 mod arrivals;
 mod code;
 mod little;
+mod standstill;
 
 pub use code::{Fault, FaultCode};
 
@@ -52,6 +53,7 @@ pub fn faults(measurement: &Measurement) -> Vec<Fault> {
         unconnected,
         own_errors,
         exhausted,
+        standstill::standstill,
     ];
     let of_arrivals = [arrivals::dropped, arrivals::lost];
     rules
@@ -298,19 +300,23 @@ fn is_short(measurement: &Measurement) -> bool {
 }
 
 /// Mean of the time of an act, s, of its square and of its cube: an order where there are any, else
-/// any operation.
+/// any operation. Acts that never ended are left out: what a trial that stood still measured must
+/// not widen what a healthy trial may be off.
 fn service_moments(measurement: &Measurement) -> Option<[f64; 3]> {
     let (mut count, mut sums) = (0.0, [0.0; 3]);
-    for service in measurement
+    for operation in measurement
         .guests
         .iter()
         .flat_map(GuestMeasurement::cycle_operations)
-        .map(|operation| &operation.service)
     {
-        let moments = service.moments_us().unwrap_or_default();
-        count += service.count() as f64;
+        let (service, unfinished) = (&operation.service, operation.unfinished);
+        let Some(moments) = service.moments_us(unfinished) else {
+            continue;
+        };
+        let ended = service.count().saturating_sub(unfinished) as f64;
+        count += ended;
         for (sum, (moment, power)) in sums.iter_mut().zip(moments.into_iter().zip(1..)) {
-            *sum += service.count() as f64 * moment / 1e6f64.powi(power);
+            *sum += ended * moment / 1e6f64.powi(power);
         }
     }
     (count > 0.0).then(|| sums.map(|sum| sum / count))

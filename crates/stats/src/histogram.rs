@@ -118,20 +118,23 @@ impl Latencies {
         (!self.is_empty()).then(|| self.counts.stdev())
     }
 
-    /// Mean of the values, of their squares and of their cubes: us, us^2, us^3. `None` without
-    /// values.
+    /// Mean of the values, of their squares and of their cubes: us, us^2, us^3; without the
+    /// `slowest` largest. `None` without values.
     #[must_use]
-    pub fn moments_us(&self) -> Option<[f64; 3]> {
-        let mut sums = [0.0; 3];
+    pub fn moments_us(&self, slowest: u64) -> Option<[f64; 3]> {
+        let kept = self.count().saturating_sub(slowest);
+        let (mut sums, mut left) = ([0.0; 3], kept);
         for bucket in self.counts.iter_recorded() {
             let value = self.counts.median_equivalent(bucket.value_iterated_to()) as f64;
-            let mut product = f64::from(bucket.count_at_value());
+            let taken = u64::from(bucket.count_at_value()).min(left);
+            left -= taken;
+            let mut product = taken as f64;
             for sum in &mut sums {
                 product *= value;
                 *sum += product;
             }
         }
-        (!self.is_empty()).then(|| sums.map(|sum| sum / self.count() as f64))
+        (kept > 0).then(|| sums.map(|sum| sum / kept as f64))
     }
 
     /// The percentile `p` (0 to 100), us, by nearest rank: the value at rank ceil(n p / 100),
@@ -319,8 +322,11 @@ mod tests {
 
     #[test]
     fn moments_are_means_of_powers() {
-        assert_eq!(of([1, 2, 3]).moments_us(), Some([2.0, 14.0 / 3.0, 12.0]));
-        assert_eq!(Latencies::new().moments_us(), None);
+        let four = of([1, 2, 3, 900]);
+        assert_eq!(four.moments_us(1), Some([2.0, 14.0 / 3.0, 12.0]));
+        assert_eq!(four.moments_us(4), None);
+        assert_eq!(four.moments_us(5), None);
+        assert_eq!(Latencies::new().moments_us(0), None);
     }
 
     #[test]

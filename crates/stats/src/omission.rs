@@ -69,7 +69,8 @@ impl HiddenFreeze {
 /// The guests of a closed load whose p99 hides that they stood still; none of an open load, whose
 /// percentiles show it.
 ///
-/// A stop ends in a second whose largest time stands out and before which throughput is missing. A
+/// A stop ends in a second whose largest time stands out and before which throughput is missing, or
+/// it reaches the end of the window. A
 /// p99 hides stops that are longer than twice itself and that more than 1 % of independent arrivals
 /// would have met.
 #[must_use]
@@ -107,13 +108,14 @@ fn of_guest(guest: &GuestMeasurement, start_s: f64, end_s: f64) -> Option<Hidden
     })
 }
 
-/// Lengths of the stops that end inside the window, s.
+/// Lengths of the stops that end inside the window, s; and of one that does not, what of it lies
+/// inside in whole seconds.
 fn stops(guest: &GuestMeasurement, (start_s, end_s): (f64, f64), least_us: u64) -> Vec<f64> {
     let whole = |second: u32| f64::from(second) >= start_s && f64::from(second) + 1.0 <= end_s;
     let mut rates: Vec<u32> = guest
         .series
         .iter()
-        .filter(|sample| whole(sample.second))
+        .filter(|sample| whole(sample.second) && sample.requests > 0)
         .map(|sample| sample.requests)
         .collect();
     rates.sort_unstable();
@@ -156,7 +158,16 @@ fn stops(guest: &GuestMeasurement, (start_s, end_s): (f64, f64), least_us: u64) 
             _ => stops.push((sample.second, length_s)),
         }
     }
-    stops.into_iter().map(|(_, length_s)| length_s).collect()
+    let mut stops: Vec<f64> = stops.into_iter().map(|(_, length_s)| length_s).collect();
+    let last = guest
+        .series
+        .iter()
+        .rfind(|sample| whole(sample.second) && sample.requests > 0);
+    let silent_s = last.map_or(0.0, |last| end_s.floor() - f64::from(last.second) - 1.0);
+    if silent_s * 1e6 >= least_us as f64 {
+        stops.push(silent_s);
+    }
+    stops
 }
 
 /// The time x for which the stops exceed x by `beyond_s` together; `None` when they do not even
@@ -222,6 +233,17 @@ mod tests {
             // The truth of an open load is 920 ms; the stop is seen with the service time of 10 ms.
             assert!((freeze.open_p99_s - 0.92).abs() < 1e-9, "{freeze:?}");
         }
+    }
+
+    #[test]
+    fn a_freeze_up_to_the_end_is_found_with_and_without_rows_of_nothing() {
+        let mut silent = closed(&[4, 5, 6, 7, 8, 9].map(|second| (second, 0, 0)));
+        let found = hidden_freezes(&silent);
+        assert_eq!((found[0].stops, found[0].total_s), (1, 6.0));
+        silent.guests[0].series.truncate(4);
+        assert_eq!(hidden_freezes(&silent), found);
+        silent.window.end_s = 4.7;
+        assert_eq!(hidden_freezes(&silent), Vec::new(), "no whole second");
     }
 
     #[test]

@@ -244,7 +244,9 @@ fn percentile_rule(
     pacing: Pacing,
 ) -> RuleResult {
     let latencies = operation.headline(pacing);
-    let samples = latencies.count().saturating_add(operation.unfinished);
+    let samples = latencies.count();
+    // The slowest were still under way: their times are lower bounds, and keep no limit.
+    let known = samples.saturating_sub(operation.unfinished);
     let thin_tail = limit.percentile > 99.0
         && samples as f64 * (100.0 - limit.percentile) / 100.0 < 10.0 - 1e-9;
     let mut rule = RuleResult {
@@ -260,7 +262,7 @@ fn percentile_rule(
     if samples < qos.min_operations.max(1) || thin_tail {
         return rule;
     }
-    let at = |rank: u64| latencies.value_at_rank(rank);
+    let at = |rank: u64| latencies.value_at_rank(rank).filter(|_| rank <= known);
     let keeps = |value: Option<u64>| value.is_some_and(|value| value <= limit.limit_us);
     let value = at(nearest_rank(samples, limit.percentile));
     let bounds = RankBounds::normal(samples, limit.percentile / 100.0);

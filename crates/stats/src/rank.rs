@@ -142,8 +142,8 @@ pub struct PercentilePoint {
 }
 
 impl PercentilePoint {
-    /// Of `latencies`, of which `slower` further ones have no value (unfinished: slower than every
-    /// other).
+    /// Of `latencies`, of which the `unfinished` slowest are lower bounds only: their operations
+    /// were still under way.
     ///
     /// `design_effect`, at least 1, is how many dependent values are worth one independent value;
     /// smaller numbers count as 1. `None` without values, outside 0 < `percentile` < 100, or when
@@ -151,15 +151,15 @@ impl PercentilePoint {
     #[must_use]
     pub fn of(
         latencies: &Latencies,
-        slower: u64,
+        unfinished: u64,
         percentile: f64,
         design_effect: f64,
     ) -> Option<Self> {
         let p = percentile / 100.0;
-        let count = latencies.count().saturating_add(slower);
-        let value_us = latencies
-            .value_at_rank(nearest_rank(count, percentile))
-            .filter(|_| p > 0.0 && p < 1.0)?;
+        let count = latencies.count();
+        let known = count.saturating_sub(unfinished);
+        let at = |rank: u64| latencies.value_at_rank(rank).filter(|_| rank <= known);
+        let value_us = at(nearest_rank(count, percentile)).filter(|_| p > 0.0 && p < 1.0)?;
         let effect = if design_effect > 1.0 {
             design_effect
         } else {
@@ -170,12 +170,8 @@ impl PercentilePoint {
         let of_all = |rank: u64, ends: fn(f64) -> f64| {
             truncate_u64(ends(rank as f64 * effect)).clamp(1, count)
         };
-        let low = bounds
-            .low
-            .and_then(|rank| latencies.value_at_rank(of_all(rank, f64::floor)));
-        let high = bounds
-            .high
-            .and_then(|rank| latencies.value_at_rank(of_all(rank, f64::ceil)));
+        let low = bounds.low.and_then(|rank| at(of_all(rank, f64::floor)));
+        let high = bounds.high.and_then(|rank| at(of_all(rank, f64::ceil)));
         Some(Self {
             percentile,
             value_us,
@@ -279,8 +275,8 @@ mod tests {
             None,
             "the percentile never finished"
         );
-        let some = PercentilePoint::of(&thousand, 45, 95.0, 1.0).expect("just finished");
-        assert_eq!((some.value_us, some.high_us), (993, None));
+        let some = PercentilePoint::of(&thousand, 50, 95.0, 1.0).expect("just finished");
+        assert_eq!((some.value_us, some.high_us), (950, None));
         assert_eq!(PercentilePoint::of(&Latencies::new(), 0, 95.0, 1.0), None);
         assert_eq!(PercentilePoint::of(&thousand, 0, 100.0, 1.0), None);
     }

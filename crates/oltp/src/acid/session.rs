@@ -319,6 +319,6 @@ impl AcidSession {
 fn late(statement: &str) -> OltpError {
     OltpError::Statement {
         statement: shortened(statement),
-        why: ClientError::Timeout(DEADLINE.as_secs()),
+        why: ClientError::Timeout(DEADLINE),
     }
 }

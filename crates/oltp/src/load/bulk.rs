@@ -1,25 +1,22 @@
 //! One table of one warehouse through the database's own bulk road: binary COPY, or LOAD DATA from
 //! memory.
 
-use std::{
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-};
+use std::pin::{Pin, pin};
 
 use bytes::Bytes;
-use futures_util::{SinkExt as _, stream};
-use mysql_async::{Conn, prelude::Queryable as _};
+use futures_util::SinkExt as _;
 use rookery_workload::orderentry::{
     Population, Table,
     population::{Part, PartRows, TextFormat},
 };
+use tokio::time::timeout;
 use tokio_postgres::{Client, CopyInSink};
 
 use super::{Progress, Work, binary};
-use crate::{ClientError, Database, OltpError, Target, database::AnyClient, error::shortened};
+use crate::{
+    ClientError, Database, OltpError, Target, database::AnyClient, error::shortened, fence::fenced,
+    mysql::MysqlClient,
+};
 
 /// What is made and sent at once, bytes.
 const CHUNK: usize = 256 * 1024;
@@ -33,13 +30,13 @@ pub(super) async fn load_part(
 ) -> Result<Progress, OltpError> {
     let rows = part.rows(population);
     let arrived = match &mut database.client {
-        AnyClient::Postgres(client) => copy(client, part.table, rows, work).await?,
+        AnyClient::Postgres(client) => copy(client, target, part.table, rows, work).await?,
         AnyClient::Sqlite(_) => {
             return Err(OltpError::setting("the server of SQLite loads by itself"));
         }
         #[cfg(feature = "odbc")]
         AnyClient::Odbc(connection) => return insert(connection, population, part, work).await,
-        AnyClient::Mysql(conn) => load_data(conn, target, part.table, rows, work).await?,
+        AnyClient::Mysql(client) => load_data(client, target, part.table, rows, work).await?,
     };
     if arrived.sent.rows == arrived.stored && arrived.warnings == 0 {
         return Ok(arrived.sent);
@@ -94,6 +91,7 @@ fn room() -> Vec<u8> {
 
 async fn copy(
     client: &Client,
+    target: &Target,
     table: Table,
     mut rows: PartRows,
     work: &Work<'_>,
@@ -103,37 +101,33 @@ async fn copy(
         table.name(),
         columns(table)
     );
-    let refused = |why: tokio_postgres::Error| OltpError::Statement {
-        statement: shortened(&statement),
-        why: why.into(),
-    };
     let mut sent = Progress::default();
-    let sink: CopyInSink<Bytes> = client.copy_in(statement.as_str()).await.map_err(refused)?;
-    let mut sink = pin!(sink);
+    let step = |what: ClientError| OltpError::Statement {
+        statement: shortened(&statement),
+        why: what,
+    };
+    let sink = within(target, client.copy_in(statement.as_str())).await;
+    let mut sink: Pin<&mut CopyInSink<Bytes>> = pin!(sink.map_err(step)?);
     let mut chunk = room();
     chunk.extend_from_slice(binary::HEADER);
     let mut more = true;
     while more {
-        if work.ends() {
-            return Err(OltpError::Stopped);
-        }
         let count;
         (count, more) = binary::fill(&mut rows, table, &mut chunk, CHUNK);
         if !more {
             chunk.extend_from_slice(binary::TRAILER);
         }
-        let step = Progress {
+        let progress = Progress {
             rows: count,
             bytes: chunk.len() as u64,
         };
-        sink.send(Bytes::from(std::mem::replace(&mut chunk, room())))
-            .await
-            .map_err(refused)?;
-        sent.rows += step.rows;
-        sent.bytes += step.bytes;
-        (work.progress)(step);
+        let bytes = Bytes::from(std::mem::replace(&mut chunk, room()));
+        within(target, sink.send(bytes)).await.map_err(step)?;
+        sent.rows += progress.rows;
+        sent.bytes += progress.bytes;
+        (work.progress)(progress);
     }
-    let stored = sink.finish().await.map_err(refused)?;
+    let stored = within(target, sink.as_mut().finish()).await.map_err(step)?;
     Ok(Arrived {
         sent,
         stored,
@@ -141,31 +135,23 @@ async fn copy(
     })
 }
 
-/// What the stream of a LOAD DATA tells its loader, who cannot look into it.
-#[derive(Debug, Default)]
-struct Sent {
-    rows: AtomicU64,
-    bytes: AtomicU64,
-    stop: AtomicBool,
-}
-
-impl Sent {
-    fn progress(&self) -> Progress {
-        Progress {
-            rows: self.rows.load(Ordering::Relaxed),
-            bytes: self.bytes.load(Ordering::Relaxed),
-        }
+/// One step of the client library, within the patience for statements.
+async fn within<T>(
+    target: &Target,
+    step: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, ClientError> {
+    let patience = target.patience.statement;
+    match timeout(patience, fenced(step)).await {
+        Ok(done) => Ok(done??),
+        Err(_) => Err(ClientError::Timeout(patience)),
     }
 }
 
-/// Longest time between two looks at how far a LOAD DATA is.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
-
 async fn load_data(
-    conn: &mut Conn,
+    client: &mut MysqlClient,
     target: &Target,
     table: Table,
-    rows: PartRows,
+    mut rows: PartRows,
     work: &Work<'_>,
 ) -> Result<Arrived, OltpError> {
     let statement = format!(
@@ -173,60 +159,33 @@ async fn load_data(
         table.name(),
         columns(table)
     );
-    let sent = Arc::new(Sent::default());
-    let shared = Arc::clone(&sent);
-    let chunks = stream::unfold((rows, true), move |(mut rows, more)| {
-        let sent = Arc::clone(&shared);
-        async move {
-            if !more {
-                return None;
-            }
-            if sent.stop.load(Ordering::Relaxed) {
-                return Some((
-                    Err(std::io::Error::other("stopped on request")),
-                    (rows, false),
-                ));
-            }
-            let mut text = room();
-            let (count, more) = rows.fill_text(&mut text, TextFormat::LoadData, CHUNK);
-            sent.rows.fetch_add(count, Ordering::Relaxed);
-            sent.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
-            Some((Ok(Bytes::from(text)), (rows, more)))
+    let mut sent = Progress::default();
+    let mut more = true;
+    let next = || {
+        let mut text = room();
+        while more && text.is_empty() {
+            let count;
+            (count, more) = rows.fill_text(&mut text, TextFormat::LoadData, CHUNK);
+            let step = Progress {
+                rows: count,
+                bytes: text.len() as u64,
+            };
+            sent.rows += step.rows;
+            sent.bytes += step.bytes;
+            (work.progress)(step);
         }
-    });
-    conn.set_infile_handler(async move { Ok(Box::pin(chunks) as mysql_async::InfileData) });
-    let mut seen = Progress::default();
-    let mut look = || {
-        let now = sent.progress();
-        (work.progress)(Progress {
-            rows: now.rows - seen.rows,
-            bytes: now.bytes - seen.bytes,
-        });
-        seen = now;
-        sent.stop.store(work.ends(), Ordering::Relaxed);
+        (!text.is_empty()).then_some(text)
     };
-    let loading = async {
-        let result = conn.query_iter(statement.as_str()).await?;
-        let (stored, warnings) = (result.affected_rows(), u64::from(result.warnings()));
-        result.drop_result().await?;
-        Ok::<_, mysql_async::Error>((stored, warnings))
-    };
-    let mut loading = pin!(loading);
-    let loaded = loop {
-        match tokio::time::timeout(LOOK, &mut loading).await {
-            Ok(loaded) => break loaded,
-            Err(_) => look(),
-        }
-    };
-    look();
+    let loaded = client
+        .load_local(&statement, target.patience.statement, next)
+        .await;
     match loaded {
         Ok((stored, warnings)) => Ok(Arrived {
-            sent: sent.progress(),
+            sent,
             stored,
             warnings,
         }),
-        Err(_) if work.ends() => Err(OltpError::Stopped),
-        Err(error) => Err(refusal(target, &statement, error.into())),
+        Err(why) => Err(refusal(target, &statement, why)),
     }
 }
 

@@ -1,8 +1,6 @@
 //! Prepared statements in the binary protocol: calls go out together, answers are read into buffers
 //! that are kept.
 
-use std::time::Duration;
-
 use rookery_cast::{index, low_u32};
 use rookery_workload::orderentry::{
     Dialect,
@@ -11,12 +9,13 @@ use rookery_workload::orderentry::{
 use tokio::time::timeout;
 
 use super::{
-    handshake,
-    packet::{self, Done, Reader},
+    handshake::{self, Purpose},
+    packet::{self, Done, Reader, column_count},
     value::{self, Column},
 };
 use crate::{
     ClientError, Target,
+    limits::{LARGEST_ANSWER, MessageRefusal},
     socket::{Incoming, Socket},
 };
 
@@ -54,13 +53,14 @@ impl Drop for MysqlClient {
 }
 
 impl MysqlClient {
-    /// Connects and introduces the target's user, within `patience`.
-    pub(crate) async fn connect(target: &Target, patience: Duration) -> Result<Self, ClientError> {
+    /// Connects and introduces the target's user, within its patience.
+    pub(crate) async fn connect(target: &Target, purpose: Purpose) -> Result<Self, ClientError> {
+        let patience = target.patience.answer;
         let connecting = async {
-            let socket = Socket::connect(&target.route, patience).await?;
-            handshake::greet(socket, target).await
+            let socket = Socket::connect_plain(target).await?;
+            handshake::greet(socket, target, purpose).await
         };
-        let late = |_| ClientError::Timeout(patience.as_secs());
+        let late = |_| ClientError::Timeout(patience);
         let greeted = timeout(patience, connecting).await.map_err(late)??;
         Ok(Self {
             socket: greeted.socket,
@@ -81,18 +81,15 @@ impl MysqlClient {
 
     /// Prepares a statement, and gives its number.
     pub(crate) async fn prepare(&mut self, text: &str) -> Result<usize, ClientError> {
-        self.begin()?;
         packet::write(&mut self.out, 0, |out| {
             out.push(COM_STMT_PREPARE);
             out.extend_from_slice(text.as_bytes());
         });
-        self.socket.send(&self.out).await?;
-        self.out.clear();
-        let (range, _) = packet::read(&mut self.socket, &mut self.incoming).await?;
-        let answer = self.incoming.taken(range);
+        self.send().await?;
+        let (answer, _) = self.read_packet().await?;
         if answer.first() == Some(&0xff) {
-            self.flying = false;
-            return Err(packet::error(answer));
+            let refused = packet::error(answer);
+            return self.landed(Err(refused));
         }
         let mut reader = Reader(answer);
         reader.bytes(1)?;
@@ -151,12 +148,14 @@ impl MysqlClient {
     /// Sends what was added and reads all answers. The first error is told, when the last answer
     /// has been read.
     pub(crate) async fn fly(&mut self, answers: &mut Answers) -> Result<(), ClientError> {
-        self.begin()?;
-        self.socket.send(&self.out).await?;
-        self.out.clear();
+        self.send().await?;
         let mut first = None;
+        let mut bytes = 0;
         for index in 0..self.calls.len() {
-            match self.read_answer(self.calls[index], answers).await {
+            match self
+                .read_answer(self.calls[index], answers, &mut bytes)
+                .await
+            {
                 Ok(()) => {}
                 Err(error @ ClientError::Server { .. }) => first = first.or(Some(error)),
                 // Where this answer ends is not known.
@@ -166,6 +165,33 @@ impl MysqlClient {
         self.calls.clear();
         self.flying = false;
         first.map_or(Ok(()), Err)
+    }
+
+    /// Sends what was added.
+    pub(super) async fn send(&mut self) -> Result<(), ClientError> {
+        self.begin()?;
+        self.socket.send(&self.out).await?;
+        self.out.clear();
+        Ok(())
+    }
+
+    pub(super) async fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), ClientError> {
+        Ok(self.socket.send(bytes).await?)
+    }
+
+    /// The next packet, and its number.
+    pub(super) async fn read_packet(&mut self) -> Result<(&[u8], u8), ClientError> {
+        let (range, number) = packet::read(&mut self.socket, &mut self.incoming).await?;
+        Ok((self.incoming.taken(range), number))
+    }
+
+    /// An answer has been read to its end, unless it is an error of another than the server.
+    pub(super) fn landed<T>(&mut self, answer: Result<T, ClientError>) -> Result<T, ClientError> {
+        if matches!(answer, Ok(_) | Err(ClientError::Server { .. })) {
+            self.calls.clear();
+            self.flying = false;
+        }
+        answer
     }
 
     /// A call that was given up leaves answers behind, which nobody could tell from those to later
@@ -185,11 +211,12 @@ impl MysqlClient {
         &mut self,
         statement: Option<usize>,
         answers: &mut Answers,
+        bytes: &mut usize,
     ) -> Result<(), ClientError> {
         let mut first = None;
         loop {
             let done = self
-                .read_result(statement, first.is_none().then_some(&mut *answers))
+                .read_result(statement, first.is_none().then_some(&mut *answers), bytes)
                 .await?;
             let affected = *first.get_or_insert(done.affected);
             if !done.more {
@@ -203,9 +230,10 @@ impl MysqlClient {
         &mut self,
         statement: Option<usize>,
         answers: Option<&mut Answers>,
+        bytes: &mut usize,
     ) -> Result<Done, ClientError> {
-        let (range, _) = packet::read(&mut self.socket, &mut self.incoming).await?;
-        let packet = self.incoming.taken(range);
+        let keeps_columns = self.keeps_columns;
+        let (packet, _) = self.read_packet().await?;
         match packet.first() {
             None => return Err(packet::cut()),
             Some(0x00) => return packet::done(packet),
@@ -218,8 +246,8 @@ impl MysqlClient {
             Some(_) => {}
         }
         let mut reader = Reader(packet);
-        let count = index(reader.length()?);
-        let described = !self.keeps_columns || reader.number(1)? != 0;
+        let count = column_count(&mut reader)?;
+        let described = !keeps_columns || reader.number(1)? != 0;
         // Only what is prepared has rows in the binary form, and a place for its columns.
         let Some(statement) = statement else {
             return Err(ClientError::Session(
@@ -234,7 +262,7 @@ impl MysqlClient {
                 "the server sends columns that it has not described".to_owned(),
             ));
         }
-        let done = self.read_rows(&columns, answers).await;
+        let done = self.read_rows(&columns, answers, bytes).await;
         self.prepared[statement].columns = columns;
         done
     }
@@ -243,10 +271,14 @@ impl MysqlClient {
         &mut self,
         columns: &[Column],
         mut answers: Option<&mut Answers>,
+        bytes: &mut usize,
     ) -> Result<Done, ClientError> {
         loop {
-            let (range, _) = packet::read(&mut self.socket, &mut self.incoming).await?;
-            let packet = self.incoming.taken(range);
+            let (packet, _) = self.read_packet().await?;
+            *bytes += packet.len() + packet::HEADER;
+            if *bytes > LARGEST_ANSWER {
+                return Err(MessageRefusal::LargeAnswer.into());
+            }
             match packet.first() {
                 Some(0xfe) => return packet::done(packet),
                 Some(0xff) => return Err(packet::error(packet)),
@@ -268,8 +300,8 @@ impl MysqlClient {
     ) -> Result<(), ClientError> {
         columns.clear();
         for _ in 0..count {
-            let (range, _) = packet::read(&mut self.socket, &mut self.incoming).await?;
-            columns.push(Column::parse(self.incoming.taken(range))?);
+            let (packet, _) = self.read_packet().await?;
+            columns.push(Column::parse(packet)?);
         }
         Ok(())
     }

@@ -6,17 +6,29 @@ use mysql_common::{
     constants::{CapabilityFlags, MariadbCapabilities},
     crypto,
     io::ParseBuf,
-    packets::{AuthPlugin, AuthPluginData, AuthSwitchRequest, HandshakePacket, HandshakeResponse},
+    packets::{
+        AuthPlugin, AuthPluginData, AuthSwitchRequest, HandshakePacket, HandshakeResponse,
+        SslRequest,
+    },
     proto::MySerialize as _,
 };
+use rookery_diagnosis::outside_text;
 use rookery_workload::orderentry::Dialect;
 
 use super::packet;
 use crate::{
-    ClientError, Target,
+    ClientError, Target, TlsError,
+    fence::fenced_call,
     socket::{Incoming, Socket},
     target::Route,
+    tls::Encryption,
 };
+
+/// What either side may send at once, bytes.
+const LONGEST_PACKET: u32 = 16 * 1024 * 1024;
+
+/// The character set of everything that is said: `utf8mb4_general_ci`.
+const UTF8MB4: u8 = 45;
 
 /// A connection whose server knows who we are.
 pub(super) struct Greeted {
@@ -25,6 +37,15 @@ pub(super) struct Greeted {
     pub(super) dialect: Dialect,
     /// Whether the server leaves out the descriptions of columns that have not changed.
     pub(super) keeps_columns: bool,
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Prepared statements of a terminal.
+    Terminal,
+    /// Statements as text, and rows in bulk where these ask for them.
+    Control,
 }
 
 struct Handshake<'a> {
@@ -37,7 +58,11 @@ struct Handshake<'a> {
 }
 
 /// Introduces the target's user on `socket`.
-pub(super) async fn greet(socket: Socket, target: &Target) -> Result<Greeted, ClientError> {
+pub(super) async fn greet(
+    socket: Socket,
+    target: &Target,
+    purpose: Purpose,
+) -> Result<Greeted, ClientError> {
     let mut handshake = Handshake {
         socket,
         incoming: Incoming::default(),
@@ -46,7 +71,7 @@ pub(super) async fn greet(socket: Socket, target: &Target) -> Result<Greeted, Cl
         number: 0,
     };
     let hello = handshake.read().await?;
-    let hello: HandshakePacket<'_> = ParseBuf(&hello).parse(())?;
+    let hello: HandshakePacket<'_> = fenced_call(|| ParseBuf(&hello).parse(()))??;
     let offered = hello.capabilities();
     let is_mariadb = hello
         .server_version_ref()
@@ -62,7 +87,8 @@ pub(super) async fn greet(socket: Socket, target: &Target) -> Result<Greeted, Cl
         });
     }
     // MariaDB keeps extensions of its own where the lowest bit is clear.
-    let keeps_columns = is_mariadb
+    let keeps_columns = purpose == Purpose::Terminal
+        && is_mariadb
         && !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD)
         && hello
             .mariadb_ext_capabilities()
@@ -77,9 +103,31 @@ pub(super) async fn greet(socket: Socket, target: &Target) -> Result<Greeted, Cl
         Some(AuthPlugin::CachingSha2Password) => AuthPlugin::CachingSha2Password,
         _ => AuthPlugin::MysqlNativePassword,
     };
-    handshake
-        .introduce(&plugin, is_mariadb, keeps_columns, offered)
-        .await?;
+    let mut wanted = CapabilityFlags::CLIENT_PROTOCOL_41
+        | CapabilityFlags::CLIENT_SECURE_CONNECTION
+        | CapabilityFlags::CLIENT_PLUGIN_AUTH
+        | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
+        | CapabilityFlags::CLIENT_TRANSACTIONS
+        | CapabilityFlags::CLIENT_MULTI_RESULTS
+        | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
+        | CapabilityFlags::CLIENT_DEPRECATE_EOF
+        // An UPDATE answers with the rows that it found, also when it writes what was there.
+        | CapabilityFlags::CLIENT_FOUND_ROWS;
+    if !is_mariadb {
+        wanted |= CapabilityFlags::CLIENT_LONG_PASSWORD;
+    }
+    if purpose == Purpose::Control {
+        wanted |= CapabilityFlags::CLIENT_LOCAL_FILES;
+    }
+    let mut agreed = (wanted & offered) | CapabilityFlags::CLIENT_CONNECT_WITH_DB;
+    if target.encryption != Encryption::Off {
+        if !offered.contains(CapabilityFlags::CLIENT_SSL) {
+            return Err(TlsError::NotOffered.into());
+        }
+        agreed |= CapabilityFlags::CLIENT_SSL;
+        handshake = handshake.encrypt(agreed).await?;
+    }
+    handshake.introduce(&plugin, agreed, keeps_columns).await?;
     handshake.prove(plugin).await?;
     Ok(Greeted {
         socket: handshake.socket,
@@ -111,29 +159,31 @@ impl Handshake<'_> {
         Ok(self.socket.send(&out).await?)
     }
 
+    /// Goes on over an encrypted connection.
+    async fn encrypt(mut self, agreed: CapabilityFlags) -> Result<Self, ClientError> {
+        let mut content = Vec::new();
+        SslRequest::new(agreed, LONGEST_PACKET, UTF8MB4).serialize(&mut content);
+        self.write(&content).await?;
+        self.number = self.number.wrapping_add(1);
+        // What came before the encryption is nobody's word.
+        if !self.incoming.waiting().is_empty() {
+            return Err(TlsError::Injected.into());
+        }
+        self.socket = self.socket.encrypted(self.target).await?;
+        Ok(self)
+    }
+
     async fn introduce(
         &mut self,
         plugin: &AuthPlugin<'_>,
-        is_mariadb: bool,
+        agreed: CapabilityFlags,
         keeps_columns: bool,
-        offered: CapabilityFlags,
     ) -> Result<(), ClientError> {
-        let mut wanted = CapabilityFlags::CLIENT_PROTOCOL_41
-            | CapabilityFlags::CLIENT_SECURE_CONNECTION
-            | CapabilityFlags::CLIENT_PLUGIN_AUTH
-            | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
-            | CapabilityFlags::CLIENT_TRANSACTIONS
-            | CapabilityFlags::CLIENT_MULTI_RESULTS
-            | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
-            | CapabilityFlags::CLIENT_DEPRECATE_EOF
-            // An UPDATE answers with the rows that it found, also when it writes what was there.
-            | CapabilityFlags::CLIENT_FOUND_ROWS;
-        let mut extensions = MariadbCapabilities::empty();
-        if keeps_columns {
-            extensions = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
-        } else if !is_mariadb {
-            wanted |= CapabilityFlags::CLIENT_LONG_PASSWORD;
-        }
+        let extensions = if keeps_columns {
+            MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
+        } else {
+            MariadbCapabilities::empty()
+        };
         let proof = plugin.gen_data(self.target.password.as_deref(), &self.nonce);
         let response = HandshakeResponse::new(
             proof.as_deref(),
@@ -141,9 +191,9 @@ impl Handshake<'_> {
             Some(self.target.user.as_bytes()),
             Some(self.target.database.as_bytes()),
             Some(plugin.borrow()),
-            (wanted & offered) | CapabilityFlags::CLIENT_CONNECT_WITH_DB,
+            agreed,
             None,
-            16 * 1024 * 1024,
+            LONGEST_PACKET,
         )
         .with_mariadb_ext_capabilities(extensions);
         let mut content = Vec::new();
@@ -159,7 +209,8 @@ impl Handshake<'_> {
             match packet[..] {
                 [0x00, ..] => return Ok(()),
                 [0xfe, _, ..] => {
-                    let asked: AuthSwitchRequest<'_> = ParseBuf(&packet).parse(())?;
+                    let asked: AuthSwitchRequest<'_> =
+                        fenced_call(|| ParseBuf(&packet).parse(()))??;
                     plugin = asked.auth_plugin().clone().into_owned();
                     self.nonce = asked.plugin_data().to_vec();
                     let proof = self.proof(&plugin)?;
@@ -175,7 +226,7 @@ impl Handshake<'_> {
         }
         Err(ClientError::Session(format!(
             "the server asks for a proof that is not understood ({})",
-            String::from_utf8_lossy(plugin.as_bytes())
+            outside_text(&String::from_utf8_lossy(plugin.as_bytes()))
         )))
     }
 
@@ -193,7 +244,7 @@ impl Handshake<'_> {
             other => Err(ClientError::Unsupported {
                 what: format!(
                     "the user is known by `{}`, which this client does not speak",
-                    String::from_utf8_lossy(other.as_bytes())
+                    outside_text(&String::from_utf8_lossy(other.as_bytes()))
                 ),
                 help: "give the user a password by mysql_native_password or caching_sha2_password",
             }),
@@ -210,7 +261,10 @@ impl Handshake<'_> {
             .unwrap_or_default()
             .into_bytes();
         password.push(0);
-        if !matches!(self.target.route, Route::Tcp(_)) {
+        // Nobody listens to a socket of this machine, nor to an encrypted connection.
+        let is_open =
+            matches!(self.target.route, Route::Tcp(_)) && !matches!(self.socket, Socket::Tls(_));
+        if !is_open {
             return self.write(&password).await;
         }
         self.write(&[2]).await?;
@@ -235,11 +289,9 @@ impl Handshake<'_> {
 /// password, is an error.
 fn encrypt(password: &[u8], key: &[u8]) -> Result<Vec<u8>, ClientError> {
     // The library takes for granted that servers send good keys, and panics over others.
-    std::panic::catch_unwind(|| crypto::encrypt(password, key)).map_err(|_| {
-        ClientError::Unsupported {
-            what: "the server's key for the password cannot be used".to_owned(),
-            help: "connect over its socket, or give the user mysql_native_password",
-        }
+    fenced_call(|| crypto::encrypt(password, key)).map_err(|_| ClientError::Unsupported {
+        what: "the server's key for the password cannot be used".to_owned(),
+        help: "connect over its socket, or give the user mysql_native_password",
     })
 }
 

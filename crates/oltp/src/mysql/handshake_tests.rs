@@ -91,7 +91,10 @@ fn play(target: &str, script: &[&[u8]]) -> (Vec<Vec<u8>>, Result<(), ClientError
             }
             heard
         };
-        let (heard, greeted) = tokio::join!(server, greet(Socket::Unix(near), &target));
+        let (heard, greeted) = tokio::join!(
+            server,
+            greet(Socket::Unix(near), &target, Purpose::Terminal)
+        );
         (heard, greeted.map(drop))
     })
 }

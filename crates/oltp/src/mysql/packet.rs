@@ -2,10 +2,12 @@
 
 use std::{io, ops::Range};
 
-use rookery_cast::{count_u8, count_u16, count_u32};
+use rookery_cast::{count_u8, count_u16, count_u32, index};
+use rookery_diagnosis::outside_text;
 
 use crate::{
     ClientError,
+    limits::{MOST_COLUMNS, MessageRefusal},
     socket::{Incoming, Socket},
 };
 
@@ -117,6 +119,8 @@ pub(super) struct Done {
     pub(super) affected: u64,
     /// Whether another result follows.
     pub(super) more: bool,
+    /// What the server has to remark.
+    pub(super) warnings: u64,
 }
 
 /// Reads an OK packet, its first byte included.
@@ -129,6 +133,7 @@ pub(super) fn done(packet: &[u8]) -> Result<Done, ClientError> {
     Ok(Done {
         affected,
         more: reader.number(2)? & MORE_RESULTS != 0,
+        warnings: reader.number(2)?,
     })
 }
 
@@ -145,12 +150,21 @@ pub(super) fn error(packet: &[u8]) -> ClientError {
             "HY000".to_owned()
         };
         Ok(ClientError::Server {
-            message: String::from_utf8_lossy(reader.0).into_owned(),
-            state,
+            message: outside_text(&String::from_utf8_lossy(reader.0)),
+            state: outside_text(&state),
             code: code.cast_signed(),
         })
     };
     parts().unwrap_or_else(|cut| cut)
+}
+
+/// The number of columns that a result announces.
+pub(super) fn column_count(reader: &mut Reader<'_>) -> Result<usize, ClientError> {
+    let count = reader.length()?;
+    if count > MOST_COLUMNS as u64 {
+        return Err(MessageRefusal::Columns(count).into());
+    }
+    Ok(index(count))
 }
 
 #[cfg(test)]
@@ -182,12 +196,13 @@ mod tests {
 
     #[test]
     fn the_end_of_a_statement_is_understood() {
-        let ok = [0, 2, 0, 0x0a, 0, 0, 0];
+        let ok = [0, 2, 0, 0x0a, 0, 3, 0];
         assert_eq!(
             done(&ok).expect("whole"),
             Done {
                 affected: 2,
-                more: true
+                more: true,
+                warnings: 3,
             }
         );
         assert!(done(&ok[..3]).is_err());
@@ -198,5 +213,19 @@ mod tests {
         );
         assert_eq!(refused.code(), Some(("40001", 1213)));
         assert!(matches!(error(b"\xff"), ClientError::Session(_)));
+    }
+
+    #[test]
+    fn columns_are_bounded() {
+        let announced = |bytes: &[u8]| column_count(&mut Reader(bytes));
+        assert_eq!(announced(&[7]).expect("few"), 7);
+        let endless = announced(b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff").expect_err("too many");
+        assert!(
+            matches!(
+                endless,
+                ClientError::MessageRefusal(MessageRefusal::Columns(u64::MAX))
+            ),
+            "{endless}"
+        );
     }
 }

@@ -3,13 +3,14 @@
 //!
 //! The server leaves out what follows an error up to that end, so the first error is the only one.
 
-use std::{ops::Range, time::Duration};
+use std::ops::Range;
 
 use bytes::BytesMut;
 use postgres_protocol::{
     IsNull,
     message::frontend::{self, BindError},
 };
+use rookery_diagnosis::outside_text;
 use rookery_workload::orderentry::transaction::{Answers, Value};
 use tokio::time::timeout;
 use tokio_postgres::{
@@ -22,9 +23,9 @@ use super::{
     wire::{Column, Parameter},
 };
 use crate::{
-    ClientError,
+    ClientError, Target,
+    limits::{LARGEST_ANSWER, LONGEST_MESSAGE, MOST_ASIDES, MessageRefusal},
     socket::{Incoming, Socket},
-    target::Route,
 };
 
 /// Bytes of a message before its content: its kind in one, its length in four.
@@ -51,6 +52,8 @@ pub(crate) struct PostgresClient {
     calls: Vec<usize>,
     /// Answers are still under way: what comes next belongs to an earlier call.
     flying: bool,
+    /// Messages since the last answer that nobody asked for.
+    asides: u32,
 }
 
 impl Drop for PostgresClient {
@@ -60,17 +63,14 @@ impl Drop for PostgresClient {
 }
 
 impl PostgresClient {
-    /// Connects and introduces the user of `config`, within `patience`.
-    pub(crate) async fn connect(
-        config: &Config,
-        route: &Route,
-        patience: Duration,
-    ) -> Result<Self, ClientError> {
+    /// Connects and introduces the user of `config`, within the target's patience.
+    pub(crate) async fn connect(config: &Config, target: &Target) -> Result<Self, ClientError> {
+        let patience = target.patience.answer;
         let connecting = async {
-            let socket = Socket::connect(route, patience).await?;
-            lent::introduce(config, socket).await
+            let socket = Socket::connect(target).await?;
+            lent::introduce(config, socket, target.clear_text).await
         };
-        let late = |_| ClientError::Timeout(patience.as_secs());
+        let late = |_| ClientError::Timeout(patience);
         Ok(Self {
             socket: timeout(patience, connecting).await.map_err(late)??,
             incoming: Incoming::default(),
@@ -78,6 +78,7 @@ impl PostgresClient {
             prepared: Vec::new(),
             calls: Vec::new(),
             flying: false,
+            asides: 0,
         })
     }
 
@@ -187,11 +188,16 @@ impl PostgresClient {
         self.send().await?;
         let mut refused = None;
         let mut answered = 0;
+        let mut bytes = 0;
         loop {
             let (kind, range) = self.next().await?;
             let content = self.incoming.taken(range);
             match kind {
                 b'D' => {
+                    bytes += content.len() + HEADER;
+                    if bytes > LARGEST_ANSWER {
+                        return Err(MessageRefusal::LargeAnswer.into());
+                    }
                     let statement = self.calls.get(answered).ok_or_else(|| unexpected(kind))?;
                     push_row(content, &self.prepared[*statement].columns, answers)?;
                 }
@@ -247,11 +253,23 @@ impl PostgresClient {
         let head = self.incoming.waiting();
         let kind = head[0];
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
-        // The length counts itself. Nothing that terminals ask for is longer than this.
-        if !(4..64 * 1024 * 1024).contains(&length) {
-            return Err(ClientError::Session(format!(
-                "the server announces a message of {length} bytes"
-            )));
+        // The length counts itself.
+        if !(4..=LONGEST_MESSAGE).contains(&length) {
+            let bytes = length as u64;
+            return Err(if length < 4 {
+                MessageRefusal::Short { bytes }
+            } else {
+                MessageRefusal::Long { bytes }
+            }
+            .into());
+        }
+        if matches!(kind, b'N' | b'S' | b'A') {
+            self.asides += 1;
+            if self.asides > MOST_ASIDES {
+                return Err(MessageRefusal::Asides.into());
+            }
+        } else {
+            self.asides = 0;
         }
         if self.incoming.waiting().len() <= length {
             self.incoming.fill(&mut self.socket, 1 + length).await?;
@@ -264,7 +282,7 @@ impl PostgresClient {
 fn unexpected(kind: u8) -> ClientError {
     ClientError::Session(format!(
         "the server sends a message of kind `{}` out of turn",
-        char::from(kind)
+        kind.escape_ascii()
     ))
 }
 
@@ -358,8 +376,8 @@ fn server_error(content: &[u8]) -> ClientError {
         Some(String::from_utf8_lossy(&found[1..]).into_owned())
     };
     ClientError::Server {
-        message: field(b'M').unwrap_or_default(),
-        state: field(b'C').unwrap_or_default(),
+        message: outside_text(&field(b'M').unwrap_or_default()),
+        state: outside_text(&field(b'C').unwrap_or_default()),
         code: 0,
     }
 }

@@ -13,7 +13,8 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::{Config, NoTls};
 
-use crate::{ClientError, socket::Socket};
+use super::guard::Guarded;
+use crate::{ClientError, fence::fenced, socket::Socket};
 
 struct Lent(Arc<Mutex<Socket>>);
 
@@ -29,10 +30,7 @@ impl AsyncRead for Lent {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut *self.socket() {
-            Socket::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
-            Socket::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
+        Pin::new(&mut *self.socket()).poll_read(context, buffer)
     }
 }
 
@@ -42,17 +40,11 @@ impl AsyncWrite for Lent {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match &mut *self.socket() {
-            Socket::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
-            Socket::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
+        Pin::new(&mut *self.socket()).poll_write(context, bytes)
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut *self.socket() {
-            Socket::Tcp(stream) => Pin::new(stream).poll_flush(context),
-            Socket::Unix(stream) => Pin::new(stream).poll_flush(context),
-        }
+        Pin::new(&mut *self.socket()).poll_flush(context)
     }
 
     /// The end of the loan is not the end of the connection.
@@ -62,11 +54,16 @@ impl AsyncWrite for Lent {
 }
 
 /// Introduces `config`'s user on `socket`, and gives the socket back.
-pub(super) async fn introduce(config: &Config, socket: Socket) -> Result<Socket, ClientError> {
+pub(super) async fn introduce(
+    config: &Config,
+    socket: Socket,
+    allows_clear_text: bool,
+) -> Result<Socket, ClientError> {
     let owner = Arc::new(Mutex::new(socket));
+    let lent = Guarded::new(Lent(Arc::clone(&owner)), allows_clear_text);
     // The server says nothing unasked after its last word, so nothing is left behind in the
     // client's buffers; and as the connection is never polled, it says nothing either.
-    drop(config.connect_raw(Lent(Arc::clone(&owner)), NoTls).await?);
+    drop(fenced(config.connect_raw(lent, NoTls)).await??);
     let socket = Arc::into_inner(owner)
         .ok_or_else(|| ClientError::Session("the connection did not come back".to_owned()))?;
     Ok(socket.into_inner().unwrap_or_else(PoisonError::into_inner))

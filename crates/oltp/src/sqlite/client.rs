@@ -1,11 +1,8 @@
 //! The client's side: a connection, a terminal's session, a load.
 
-use std::{
-    io,
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::{io, time::Duration};
 
+use rookery_diagnosis::outside_text;
 use rookery_workload::orderentry::{
     Dialect, Table,
     sql::Style,
@@ -30,17 +27,11 @@ use super::{
 };
 use crate::{
     ClientError, LoadOptions, OltpError, Progress, SessionOptions, Target, error::ServerError,
-    options::CONNECT_PATIENCE, options::TextRow, short_path::short_socket, target::Route,
+    options::TextRow, short_path::short_socket, target::Route,
 };
 
 /// Longest wait for the answers to a flight: many times what the server waits for locks.
 const FLIGHT_PATIENCE: Duration = Duration::from_secs(120);
-
-/// Longest wait for a query over all rows, or for the next word of a load.
-const QUERY_PATIENCE: Duration = Duration::from_secs(3600);
-
-/// Time between two looks at whether a load shall stop.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// A line of either kind.
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -78,17 +69,18 @@ impl Connection {
             };
             write_hello(&mut connection.output, Hello::new(style));
             let welcomed = connection.exchange().await.and_then(|reply| match reply {
-                Reply::Welcome(version) => Ok(format!("SQLite {version}")),
+                Reply::Welcome(version) => Ok(format!("SQLite {}", outside_text(version))),
                 other => Err(unexpected(&other)),
             });
             connection.version = welcomed.map_err(|why| refused(target, why))?;
             Ok(connection)
         };
-        match timeout(CONNECT_PATIENCE, connecting).await {
+        let patience = target.patience.answer;
+        match timeout(patience, connecting).await {
             Ok(connected) => connected,
             Err(_) => Err(OltpError::Connect {
                 target: target.to_string(),
-                why: ClientError::Timeout(CONNECT_PATIENCE.as_secs()),
+                why: ClientError::Timeout(patience),
             }),
         }
     }
@@ -113,7 +105,7 @@ impl Connection {
             Reply::Error { kind, code, text } => Err(ClientError::Sqlite(ServerError {
                 code: (kind == ErrorKind::Engine).then_some(code),
                 exists: kind == ErrorKind::Exists,
-                text: text.to_owned(),
+                text: outside_text(text),
             })),
             reply => Ok(reply),
         }
@@ -124,13 +116,12 @@ impl Connection {
         self.receive().await
     }
 
-    /// Executes text, and gives its rows.
+    /// Executes text, and gives its rows. Whoever asks limits the wait.
     pub(crate) async fn rows(&mut self, text: &str) -> Result<Vec<TextRow>, ClientError> {
         write_text(&mut self.output, text);
-        match timeout(QUERY_PATIENCE, self.exchange()).await {
-            Ok(Ok(Reply::Answers(answers))) => Ok(answers.into_text()?),
-            Ok(reply) => Err(unexpected(&reply?)),
-            Err(_) => Err(ClientError::Timeout(QUERY_PATIENCE.as_secs())),
+        match self.exchange().await? {
+            Reply::Answers(answers) => Ok(answers.into_text()?),
+            reply => Err(unexpected(&reply)),
         }
     }
 
@@ -140,7 +131,7 @@ impl Connection {
         match timeout(FLIGHT_PATIENCE, self.exchange()).await {
             Ok(Ok(Reply::Counters(counters))) => Ok(counters),
             Ok(reply) => Err(unexpected(&reply?)),
-            Err(_) => Err(ClientError::Timeout(FLIGHT_PATIENCE.as_secs())),
+            Err(_) => Err(ClientError::Timeout(FLIGHT_PATIENCE)),
         }
     }
 }
@@ -174,7 +165,8 @@ fn refused(target: &Target, why: ClientError) -> OltpError {
 
 fn unexpected(reply: &Reply<'_>) -> ClientError {
     ClientError::Session(format!(
-        "the server gave an answer to another question: {reply:?}"
+        "the server gave an answer to another question: {}",
+        outside_text(&format!("{reply:?}"))
     ))
 }
 
@@ -197,7 +189,7 @@ impl SqliteSession {
         match timeout(FLIGHT_PATIENCE, self.0.exchange()).await {
             Ok(Ok(Reply::Answers(reader))) => Ok(reader.into_answers(answers)?),
             Ok(reply) => Err(unexpected(&reply?)),
-            Err(_) => Err(ClientError::Timeout(FLIGHT_PATIENCE.as_secs())),
+            Err(_) => Err(ClientError::Timeout(FLIGHT_PATIENCE)),
         }
     }
 }
@@ -209,11 +201,10 @@ pub(crate) struct LoadTimes {
 }
 
 /// Lets the server load `options.population`, which it makes itself: no row travels. `progress` is
-/// told of every step.
+/// told of every step. The server ends the load when it finds nobody to tell: dropping this ends it.
 pub(crate) async fn load(
     target: &Target,
     options: &LoadOptions,
-    stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<LoadTimes, OltpError> {
     let mut connection = Connection::open(target, None).await?;
@@ -225,12 +216,13 @@ pub(crate) async fn load(
     write_load(&mut connection.output, &request);
     let failed = |why: ClientError| refused_load(target, why);
     connection.send().await.map_err(failed)?;
+    let patience = target.patience.statement;
     loop {
-        wait_for_word(&mut connection, stop).await.map_err(failed)?;
-        if stop.load(Ordering::Relaxed) {
-            // The server ends the load when it finds nobody to tell.
-            return Err(OltpError::Stopped);
-        }
+        let late = |_| failed(ClientError::Timeout(patience));
+        timeout(patience, connection.line.fill_buf())
+            .await
+            .map_err(late)?
+            .map_err(|error| failed(error.into()))?;
         match connection.receive().await.map_err(failed)? {
             Reply::Progress { rows, bytes } => progress(Progress { rows, bytes }),
             Reply::Loaded {
@@ -245,24 +237,6 @@ pub(crate) async fn load(
             other => return Err(failed(unexpected(&other))),
         }
     }
-}
-
-/// Waits until the server says something, or the load shall stop.
-async fn wait_for_word(connection: &mut Connection, stop: &AtomicBool) -> Result<(), ClientError> {
-    let mut waited = Duration::ZERO;
-    while !stop.load(Ordering::Relaxed) {
-        match timeout(LOOK, connection.line.fill_buf()).await {
-            Ok(bytes) => {
-                bytes?;
-                return Ok(());
-            }
-            Err(_) if waited >= QUERY_PATIENCE => {
-                return Err(ClientError::Timeout(QUERY_PATIENCE.as_secs()));
-            }
-            Err(_) => waited += LOOK,
-        }
-    }
-    Ok(())
 }
 
 fn refused_load(target: &Target, why: ClientError) -> OltpError {

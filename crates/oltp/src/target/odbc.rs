@@ -5,7 +5,7 @@ use std::{net::IpAddr, path::PathBuf};
 use rookery_workload::orderentry::Dialect;
 
 use super::{Protocol, Route, Target, decoded};
-use crate::{OltpError, error::TargetProblem};
+use crate::{OltpError, Patience, error::TargetProblem, tls::Encryption};
 
 /// Keys that name a server, in the words of the drivers.
 const SERVERS: [&str; 6] = [
@@ -57,6 +57,9 @@ pub(super) fn parse(rest: &str) -> Result<Target, TargetProblem> {
         user: String::new(),
         database: without_secrets(&connection),
         password: Some(connection),
+        patience: Patience::DEFAULT,
+        clear_text: false,
+        encryption: Encryption::Off,
     })
 }
 

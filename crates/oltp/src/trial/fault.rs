@@ -121,7 +121,10 @@ mod tests {
             (server("57P02", 0), "server-shutdown"),
             (server("08S01", 1053), "server-shutdown"),
             (server("70100", 1927), "connection-killed"),
-            (ClientError::Timeout(20), "recv-timeout"),
+            (
+                ClientError::Timeout(std::time::Duration::from_secs(20)),
+                "recv-timeout",
+            ),
             (
                 ClientError::Io(std::io::ErrorKind::BrokenPipe.into()),
                 "connection-lost",
@@ -146,7 +149,11 @@ mod tests {
         let cases = [
             (connect(server("57P03", 0)), "server-starting", true),
             (connect(server("HY000", 1040)), "too-many-connections", true),
-            (connect(ClientError::Timeout(20)), "timeout", true),
+            (
+                connect(ClientError::Timeout(std::time::Duration::from_secs(20))),
+                "timeout",
+                true,
+            ),
             (
                 OltpError::NoServer {
                     target: target(),

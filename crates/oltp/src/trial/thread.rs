@@ -4,10 +4,7 @@
 use std::{
     cell::RefCell,
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
     time::Instant,
 };
 
@@ -28,7 +25,7 @@ use super::{
     terminal::Operator,
     worker::Worker,
 };
-use crate::{DbSession, OltpError};
+use crate::{DbSession, OltpError, stopping::unless_stopped};
 
 /// Connections that one thread makes at a time: each prepares some forty statements, and a server
 /// has other clients too.
@@ -109,9 +106,6 @@ impl TerminalTask<'_> {
         let attempts = seats.into_iter().map(|seat| {
             let troubles = &troubles;
             async move {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Err(OltpError::Stopped);
-                }
                 let is_dead = || {
                     troubles
                         .borrow()
@@ -151,8 +145,10 @@ impl ThreadTask for TerminalTask<'_> {
     fn prepare(&self, index: usize) -> Result<(Ready, Report), OltpError> {
         let (runtime, timer) = local_runtime(EVENT_INTERVAL).map_err(OltpError::Runtime)?;
         let began = Instant::now();
-        let (seats, mut troubles) =
-            runtime.block_on(self.connect(seats(&self.shared.config, index, self.threads)))?;
+        let (seats, mut troubles) = runtime.block_on(unless_stopped(
+            self.stop,
+            self.connect(seats(&self.shared.config, index, self.threads)),
+        ))?;
         let connected = seats
             .iter()
             .filter(|(_, session)| session.is_some())

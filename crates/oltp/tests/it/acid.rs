@@ -91,7 +91,8 @@ const SQLITE: &str = "isolation serializable, one writer
 
 /// Runs all tests at `isolation` and gives what tests 3, 5, 7, 8 and 9 saw.
 fn at(target: &Target, isolation: Isolation) -> [Seen; 5] {
-    let found = acid(target, isolation).unwrap_or_else(|error| panic!("{isolation:?}: {error}"));
+    let found = acid(target, isolation, &crate::support::NEVER)
+        .unwrap_or_else(|error| panic!("{isolation:?}: {error}"));
     for row in &found.rows {
         eprintln!(
             "{} {}: {} {:?}",
@@ -144,7 +145,7 @@ fn load_into(target: &Target) {
 /// Every condition holds, and each of `runs` of all tests has left its orders and payments behind,
 /// and its one delivery.
 fn is_sound(target: &Target, runs: i64) {
-    let found = verify(target, Moment::AnyTime).expect("verified");
+    let found = verify(target, Moment::AnyTime, &crate::support::NEVER).expect("verified");
     let broken: Vec<_> = found
         .checks
         .iter()

@@ -3,6 +3,7 @@
 
 mod acid;
 mod errors;
+mod hostile;
 #[cfg(feature = "odbc")]
 mod odbc;
 mod servers;

@@ -53,7 +53,8 @@ fn options(style: Style, terminals: u32) -> DriveOptions {
 }
 
 fn whole_road(target: &Target, terminals: u32) {
-    let empty = verify(target, Moment::AnyTime).expect_err("nothing is loaded");
+    let empty =
+        verify(target, Moment::AnyTime, &crate::support::NEVER).expect_err("nothing is loaded");
     assert!(matches!(empty, OltpError::NotLoaded { .. }), "{empty:?}");
     let mut loading = LoadOptions::new(Population::new(Scale::new(1, 100).expect("valid"), 42), 1);
     let loaded = load(target, &loading, &RUNNING, &|_| {})
@@ -88,7 +89,7 @@ fn whole_road(target: &Target, terminals: u32) {
         report.counts.rolled_back > 0 || report.told.new_orders < 300,
         "one order in a hundred is rolled back"
     );
-    let found = verify(target, Moment::AnyTime).expect("verified");
+    let found = verify(target, Moment::AnyTime, &crate::support::NEVER).expect("verified");
     assert!(found.holds(), "{:?}", found.checks);
     let batched = drive(target, &options(Style::Batched, 1), &RUNNING).expect_err("plain alone");
     assert!(batched.to_string().contains("use plain"), "{batched}");
@@ -139,7 +140,8 @@ fn sqlite_over_odbc() {
     // other's way.
     let target = target("sqlite", &connection);
     whole_road(&target, 1);
-    let refused = acid(&target, Isolation::Default).expect_err("its writers stand in no line");
+    let refused = acid(&target, Isolation::Default, &crate::support::NEVER)
+        .expect_err("its writers stand in no line");
     let help = refused.help().unwrap_or_default();
     assert!(
         refused.to_string().contains("the server of SQLite")
@@ -159,12 +161,14 @@ fn errors_are_clear() {
             "DRIVER={PostgreSQL ANSI};SERVER=127.0.0.1;PORT=1;DATABASE=d;UID=u",
         ),
         Moment::AnyTime,
+        &crate::support::NEVER,
     );
     let nobody = nobody.expect_err("no server");
     assert!(matches!(nobody, OltpError::NoServer { .. }), "{nobody:?}");
     let driver = verify(
         &target("db2", "DRIVER={No such driver};DATABASE=d"),
         Moment::AnyTime,
+        &crate::support::NEVER,
     )
     .expect_err("no driver");
     assert!(

@@ -156,7 +156,7 @@ fn killed_in_the_middle(kind: ServerKind) {
         report.unknown,
         report.found
     );
-    let found = verify(&target, Moment::AnyTime).expect("verified");
+    let found = verify(&target, Moment::AnyTime, &crate::support::NEVER).expect("verified");
     assert!(found.holds(), "{:?}", found.checks);
 }
 
@@ -201,11 +201,20 @@ fn serialization_failures_are_tried_again() {
         report.told,
         report.found
     );
-    assert!(verify(&target, Moment::AnyTime).expect("verified").holds());
+    assert!(
+        verify(&target, Moment::AnyTime, &crate::support::NEVER)
+            .expect("verified")
+            .holds()
+    );
 }
 
 fn refusal(url: &str) -> OltpError {
-    verify(&url.parse().expect("a target"), Moment::AnyTime).expect_err(url)
+    verify(
+        &url.parse().expect("a target"),
+        Moment::AnyTime,
+        &crate::support::NEVER,
+    )
+    .expect_err(url)
 }
 
 #[test]
@@ -279,12 +288,15 @@ fn common_errors(server: &mut Server, user: &str) {
     };
     load(&target, &overwritten, &RUNNING, &|_| {}).expect("loaded again");
     assert!(
-        verify(&target, Moment::AfterLoad)
+        verify(&target, Moment::AfterLoad, &crate::support::NEVER)
             .expect("verified")
             .holds()
     );
-    let stopped =
-        load(&target, &overwritten, &AtomicBool::new(true), &|_| {}).expect_err("stopped");
+    let stop = AtomicBool::new(false);
+    let stopped = load(&target, &overwritten, &stop, &|_| {
+        stop.store(true, Ordering::Relaxed);
+    })
+    .expect_err("stopped at its first rows");
     assert!(matches!(stopped, OltpError::Stopped), "{stopped:?}");
     let half = refusal(&target_url(server, user)).to_string();
     assert!(half.contains("not loaded to its end"), "{half}");

@@ -103,7 +103,7 @@ fn references_hold_under_load() {
         )
         .expect("driven");
         assert!(report.ledger_holds() && report.told.new_orders > 0);
-        let found = verify(target, Moment::AnyTime).expect("verified");
+        let found = verify(target, Moment::AnyTime, &crate::support::NEVER).expect("verified");
         assert!(
             found.holds() && found.schema == options_of_load.schema,
             "{:?}",
@@ -116,7 +116,8 @@ fn references_hold_under_load() {
 fn errors_are_clear() {
     let gone = TempDir::new().expect("a directory");
     served(|target, directory| {
-        let empty = verify(target, Moment::AnyTime).expect_err("nothing is loaded");
+        let empty =
+            verify(target, Moment::AnyTime, &crate::support::NEVER).expect_err("nothing is loaded");
         assert!(matches!(empty, OltpError::NotLoaded { .. }), "{empty:?}");
         load_mini(target, 1);
         let again = load(
@@ -139,7 +140,7 @@ fn errors_are_clear() {
         assert!(matches!(stopped, OltpError::Stopped), "{stopped:?}");
         wait_until_idle(target, &overwritten);
         assert_eq!(
-            verify(target, Moment::AfterLoad)
+            verify(target, Moment::AfterLoad, &crate::support::NEVER)
                 .expect("verified")
                 .population
                 .scale
@@ -151,14 +152,19 @@ fn errors_are_clear() {
             target,
             "UPDATE oe_meta SET v = '2' WHERE k = 'schema_version'",
         );
-        let version = verify(target, Moment::AnyTime)
+        let version = verify(target, Moment::AnyTime, &crate::support::NEVER)
             .expect_err("another version")
             .to_string();
         assert!(version.contains("schema version 2"), "{version}");
         let second = Server::bind(&quick(directory)).expect_err("taken");
         assert!(matches!(second, ServeError::Taken(_)), "{second:?}");
     });
-    let nobody = verify(&local_target(gone.path()), Moment::AnyTime).expect_err("no server");
+    let nobody = verify(
+        &local_target(gone.path()),
+        Moment::AnyTime,
+        &crate::support::NEVER,
+    )
+    .expect_err("no server");
     assert!(matches!(nobody, OltpError::NoServer { .. }), "{nobody:?}");
     std::fs::write(
         gone.path().join("orderentry.sqlite"),
@@ -212,7 +218,11 @@ fn an_open_transaction_ends_with_its_client() {
         )
         .expect("driven");
         assert!(report.ledger_holds() && report.told.payments > 0);
-        assert!(verify(target, Moment::AnyTime).expect("verified").holds());
+        assert!(
+            verify(target, Moment::AnyTime, &crate::support::NEVER)
+                .expect("verified")
+                .holds()
+        );
     });
 }
 
@@ -312,7 +322,7 @@ fn strangers_are_told_and_shown_out() {
         let target: Target = format!("sqlite+oe://{address}/").parse().expect("valid");
         let mut told = String::new();
         for _ in 0..100 {
-            told = verify(&target, Moment::AnyTime)
+            told = verify(&target, Moment::AnyTime, &crate::support::NEVER)
                 .expect_err("nothing is loaded")
                 .to_string();
             if told.contains("4 sessions are open") {
@@ -333,7 +343,7 @@ fn silent_clients_do_not_hold_up_the_end() {
         let silent = UnixStream::connect(directory.path().join(SOCKET_FILE)).expect("connected");
         // Clients come in one after another: when the next is answered, this one is in.
         assert!(matches!(
-            verify(target, Moment::AnyTime),
+            verify(target, Moment::AnyTime, &crate::support::NEVER),
             Err(OltpError::NotLoaded { .. })
         ));
         silent

@@ -18,6 +18,7 @@ use std::{
 
 use bytes::Bytes;
 use mysql_async::{Conn, OptsBuilder, Row, prelude::Queryable as _};
+use rookery_oltp::fence::{Panicked, fenced};
 use tokio::{runtime::Runtime, time::timeout};
 
 pub use mysql_async::prelude::FromRow;
@@ -181,12 +182,13 @@ impl Database {
             .pass(password)
             .db_name(database)
             .stmt_cache_size(0);
-        let connection =
-            runtime.block_on(async { timeout(CONNECT_PATIENCE, Conn::new(options)).await });
-        let connection = match connection {
-            Ok(Ok(connection)) => connection,
-            Ok(Err(error)) => return Err(failed(error.into())),
-            Err(_) => {
+        let connection = runtime.block_on(fenced(async {
+            bounded(CONNECT_PATIENCE, Conn::new(options)).await
+        }));
+        let connection = match connection.unwrap_or_else(|panicked| Some(Err(gave_up(panicked)))) {
+            Some(Ok(connection)) => connection,
+            Some(Err(error)) => return Err(failed(error.into())),
+            None => {
                 return Err(failed(
                     format!("no answer within {} s", CONNECT_PATIENCE.as_secs()).into(),
                 ));
@@ -322,8 +324,19 @@ impl Database {
             });
         };
         let patience = self.patience;
-        let result = self.runtime.block_on(bounded(patience, work(connection)));
-        match result {
+        let result = self
+            .runtime
+            .block_on(fenced(bounded(patience, work(connection))));
+        match result.unwrap_or_else(|panicked| Some(Err(gave_up(panicked)))) {
+            // What the library holds is of no use now.
+            Some(Err(source @ mysql_async::Error::Other(_))) => {
+                self.give_up();
+                Err(SqlError::Statement {
+                    socket: self.socket.clone(),
+                    statement: shorten(statement),
+                    source,
+                })
+            }
             Some(result) => result.map_err(|source| SqlError::Statement {
                 socket: self.socket.clone(),
                 statement: shorten(statement),
@@ -358,6 +371,11 @@ impl Drop for Database {
                 .block_on(async { timeout(Duration::from_secs(1), connection.disconnect()).await });
         }
     }
+}
+
+/// The client library has panicked over what the server sent.
+fn gave_up(panicked: Panicked) -> mysql_async::Error {
+    mysql_async::Error::Other(Box::new(panicked))
 }
 
 async fn bounded<T>(patience: Duration, work: impl Future<Output = T>) -> Option<T> {

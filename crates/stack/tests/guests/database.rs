@@ -123,7 +123,11 @@ fn serves(clone: &mut Running) {
     let target = engine.clients(clone.address);
     let begin = Instant::now();
     let found = loop {
-        match verify(&target, Moment::AfterLoad) {
+        match verify(
+            &target,
+            Moment::AfterLoad,
+            &std::sync::atomic::AtomicBool::new(false),
+        ) {
             Ok(found) => break found,
             Err(error) => assert!(begin.elapsed() < LIMIT, "{error}\n{}", clone.log()),
         }

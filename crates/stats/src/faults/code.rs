@@ -63,6 +63,8 @@ pub enum FaultCode {
     SteadyState,
     /// A clock was wrong, or was set.
     Clock,
+    /// A server stood still up to the end.
+    Standstill,
 }
 
 impl FaultCode {
@@ -86,6 +88,7 @@ impl FaultCode {
             Self::Memory => "memory",
             Self::SteadyState => "steady-state",
             Self::Clock => "clock",
+            Self::Standstill => "standstill",
         }
     }
 }

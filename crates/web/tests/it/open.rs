@@ -8,7 +8,7 @@ use std::{
 };
 
 use rookery_driver::{Arrivals, Load, OpenLoad, Precision, Profile, Visit, faults};
-use rookery_stats::{ArrivalCounts, ErrorClass, Measurement, Mode, Pacing};
+use rookery_stats::{ArrivalCounts, ErrorClass, Measurement, Mode, Pacing, faults::FaultCode};
 use rookery_testkit::{Behaviour, Freezes, Server, StallingServer, page, refusing_address, truth};
 use rookery_web::{Config, Script, run};
 
@@ -313,4 +313,34 @@ fn a_connection_that_the_server_closed_is_replaced() {
 
 fn counted(guest: &rookery_stats::GuestMeasurement) -> &rookery_workload::dvdstore::ShopCounters {
     guest.counters.dvdstore().expect("a DVD Store")
+}
+
+#[test]
+fn a_server_that_stands_still_to_the_end_voids_the_trial() {
+    let start = Instant::now() + ms(50);
+    let freezes = Freezes {
+        epoch: start,
+        first: ms(1_500),
+        last: ms(60_000),
+        every: ms(61_000),
+    };
+    let frozen = StallingServer::start(ms(5), Some(freezes), None).expect("a server");
+    let mut config = crate::common::config(frozen.address(), 8, page_script());
+    config.phases.steady = ms(2_000);
+    config.phases.drain = ms(500);
+    let measurement =
+        run(&config, start, &AtomicBool::new(false), &|_| {}).expect("the trial runs");
+    let page = operation(&measurement.guests[0], "page");
+    assert_eq!(page.unfinished, 8);
+    assert!(
+        page.service.max_us() >= Some(1_000_000),
+        "they count with their time so far"
+    );
+    let faults = rookery_stats::faults::faults(&measurement);
+    let has = |code| faults.iter().any(|fault| fault.code == code);
+    assert!(has(FaultCode::Standstill), "{faults:?}");
+    assert!(
+        has(FaultCode::Little),
+        "the law is judged all the same: {faults:?}"
+    );
 }

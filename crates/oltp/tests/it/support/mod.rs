@@ -10,6 +10,7 @@ use std::{
     os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::atomic::AtomicBool,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -17,6 +18,9 @@ use std::{
 use rookery_oltp::{Database, OltpError, Target};
 use rustix::process::{Gid, Pid, Signal, Uid, geteuid, getgid, kill_process};
 use tempfile::TempDir;
+
+/// The flag of somebody who never says stop.
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Longest wait for a server, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

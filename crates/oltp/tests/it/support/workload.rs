@@ -100,7 +100,7 @@ pub(crate) fn drive_and_verify(target: &Target, style: Style) -> Report {
         report.latencies[Kind::NewOrder].count.abs_diff(new_orders) <= 6,
         "{style:?}"
     );
-    let found = verify(target, Moment::AnyTime).expect("verified");
+    let found = verify(target, Moment::AnyTime, &crate::support::NEVER).expect("verified");
     let broken: Vec<_> = found
         .checks
         .iter()
@@ -113,7 +113,7 @@ pub(crate) fn drive_and_verify(target: &Target, style: Style) -> Report {
 /// After the turnover of warehouse 2 was changed behind the terminals' backs, two conditions do not
 /// hold.
 pub(crate) fn the_broken_warehouse_is_found(target: &Target) {
-    let found = verify(target, Moment::AnyTime).expect("verified");
+    let found = verify(target, Moment::AnyTime, &crate::support::NEVER).expect("verified");
     let broken = found
         .checks
         .iter()

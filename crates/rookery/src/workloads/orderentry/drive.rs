@@ -171,7 +171,7 @@ pub(crate) fn run(args: &DriveOrderentryArgs) -> Result<Code, Failure> {
         .help("see the remarks and failures above; measure for longer, or pace less"));
     }
     if args.verify {
-        let found = rookery_oltp::verify(&target, Moment::AnyTime)?;
+        let found = rookery_oltp::verify(&target, Moment::AnyTime, &stop)?;
         let broken = found
             .checks
             .iter()

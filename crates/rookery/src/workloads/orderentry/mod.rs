@@ -7,10 +7,10 @@ mod files;
 pub(crate) mod load;
 pub(crate) mod verify;
 
-use std::net::IpAddr;
+use std::{net::IpAddr, time::Duration};
 
 use clap::Args;
-use rookery_oltp::{Check, OltpError, Target};
+use rookery_oltp::{Check, OltpError, Patience, Target};
 use serde::Serialize;
 
 use crate::exit::{Code, Failure, driver_code};
@@ -32,13 +32,32 @@ pub(crate) struct TargetArgs {
     /// Confirm that you may load this address, which is not on this machine
     #[arg(long, value_name = "ADDRESS")]
     confirm_target: Vec<IpAddr>,
+    /// Longest wait for a connection, a short answer, and transactions behind the end of a load
+    /// [default: 20s]
+    #[arg(long, value_name = "TIME", value_parser = rookery_study::parse_duration)]
+    timeout: Option<Duration>,
+    /// Longest time of one statement that works through the data: keys, indexes, conditions
+    /// [default: 1h]
+    #[arg(long, value_name = "TIME", value_parser = rookery_study::parse_duration)]
+    statement_timeout: Option<Duration>,
 }
 
 impl TargetArgs {
     fn target(&self) -> Result<Target, Failure> {
         let target: Target = self.url.parse()?;
         target.refuse_foreign(&self.confirm_target)?;
-        Ok(target)
+        let of_target = target.patience();
+        let patience = Patience {
+            answer: self.timeout.unwrap_or(of_target.answer),
+            statement: self.statement_timeout.unwrap_or(of_target.statement),
+        };
+        if patience.answer.is_zero() || patience.statement.is_zero() {
+            return Err(
+                Failure::new(Code::Usage, "a timeout must be longer than 0 s")
+                    .help("say how long the database is waited for, such as 20s"),
+            );
+        }
+        Ok(target.with_patience(patience))
     }
 }
 

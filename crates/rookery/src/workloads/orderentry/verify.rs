@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{CheckJson, TargetArgs, inconsistent, table};
 use crate::{
     exit::{Code, Failure},
-    output,
+    output, signals,
 };
 
 /// What can be typed.
@@ -100,6 +100,7 @@ fn deviates(acid: &Acid) -> Result<(), Failure> {
 
 pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
     let target = args.target.target()?;
+    let stop = signals::stop_flag()?;
     let moment = if args.after_load {
         Moment::AfterLoad
     } else {
@@ -107,9 +108,9 @@ pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
     };
     let acid = args
         .acid
-        .then(|| rookery_oltp::acid(&target, args.isolation))
+        .then(|| rookery_oltp::acid(&target, args.isolation, &stop))
         .transpose()?;
-    let found = rookery_oltp::verify(&target, moment)?;
+    let found = rookery_oltp::verify(&target, moment, &stop)?;
     let scale = found.population.scale;
     if args.json {
         output::json(&Report {

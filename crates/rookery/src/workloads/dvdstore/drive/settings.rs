@@ -220,7 +220,8 @@ fn target(url: &str, directory: &str) -> Result<Target, Failure> {
 fn refuse_foreign(targets: &[Target], args: &DriveDvdstoreArgs) -> Result<(), Failure> {
     for target in targets {
         let ip = target.address.ip();
-        if !ip.is_loopback() && !args.confirm_target.contains(&ip) {
+        // `::ffff:127.0.0.1` is this machine, too.
+        if !ip.to_canonical().is_loopback() && !args.confirm_target.contains(&ip) {
             return Err(usage(format!(
                 "{} is at {ip}, which is not this machine: no load goes to other hosts without \
                  your consent",
