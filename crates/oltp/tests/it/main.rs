@@ -9,4 +9,5 @@ mod odbc;
 mod servers;
 mod sqlite;
 mod support;
+mod tls;
 mod trial;
