@@ -21,6 +21,7 @@ use std::{
 const LAYERS: &[&[&str]] = &[
     &[
         "rookery-cast",
+        "rookery-text",
         "rookery-diagnosis",
         "rookery-workload",
         "rookery-stats",
@@ -52,6 +53,7 @@ const OUTSIDE: &[&str] = &["rookery-testkit", "xtask"];
 /// reads stored runs, through `store` alone.
 const PURE: &[&str] = &[
     "cast",
+    "text",
     "diagnosis",
     "workload",
     "stats",

@@ -1,5 +1,7 @@
 //! What exists, and the removal of what dead runs left.
 
+use std::collections::BTreeSet;
+
 use rookery_host::{
     Cgroups, RunId, StateLock,
     settings::{Keeper, SettingsError},
@@ -145,6 +147,9 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
         }
     }
     restore_settings(&lock, options.run.as_ref(), &mut report);
+    // Several sweeps fail at the same thing in the same way.
+    let mut seen = BTreeSet::new();
+    report.failed.retain(|failed| seen.insert(failed.clone()));
     tidy(&registry, &lock, &cgroups, SWEEPS);
     Ok(report)
 }

@@ -81,11 +81,29 @@ pub fn html_with(store: &Store, ceilings: &[Ceiling]) -> Result<String, ReportEr
     page::render(&run, &Analysis::from_run(&run), ceilings)
 }
 
-/// The summary as plain text for a terminal.
+/// The tables and sentences of a run as plain text for a terminal, in lines of `width`.
 ///
 /// # Errors
 /// When the store is damaged.
-pub fn terminal(store: &Store) -> Result<String, ReportError> {
+pub fn terminal(store: &Store, width: usize) -> Result<String, ReportError> {
     let run = Run::read(store)?;
-    Ok(terminal::render(&run, &Analysis::from_run(&run)))
+    Ok(terminal::render(&run, &Analysis::from_run(&run), width))
+}
+
+/// What a run found in a few lines of `width`: title, answer, limits, trust, caveats.
+///
+/// # Errors
+/// When the store is damaged.
+pub fn brief(store: &Store, width: usize) -> Result<String, ReportError> {
+    let run = Run::read(store)?;
+    Ok(terminal::brief(&run, &Analysis::from_run(&run), width))
+}
+
+/// The answer of a run, its first sentence.
+///
+/// # Errors
+/// When the store is damaged.
+pub fn answer(store: &Store) -> Result<String, ReportError> {
+    let run = Run::read(store)?;
+    Ok(terminal::first_answer(&run, &Analysis::from_run(&run)))
 }

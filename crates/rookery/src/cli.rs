@@ -6,6 +6,7 @@ use clap::{
     ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
 };
 
+use crate::colour::ColourChoice;
 use crate::workloads::{AppCommand, DataCommand, DriveCommand, LoadCommand, VerifyCommand};
 
 mod choice;
@@ -46,6 +47,16 @@ pub(crate) struct Cli {
     /// RUST_LOG takes finer filters
     #[arg(long, short, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Colours: on terminals unless NO_COLOR is set, always, or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    pub(crate) color: ColourChoice,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -117,6 +128,8 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Write manual pages, one for each command
     Man(ManArgs),
+    /// Print the version
+    Version,
     /// Start and keep the services of a guest; guests run this themselves
     #[command(hide = true, after_help = SUPERVISE_HELP)]
     Supervise(SuperviseArgs),
@@ -159,8 +172,8 @@ pub(crate) struct Places {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Study file, or @NAME of a built-in study; with --resume a run's directory, name or id, `latest` (the default), or the
-    /// study file of the run
+    /// Study file, or @NAME of a built-in study; with --resume a run's directory, name or id,
+    /// `latest` (the default), or the study file of the run
     #[arg(
         value_name = "STUDY",
         required_unless_present = "resume",
@@ -260,6 +273,9 @@ pub(crate) struct PlanArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReferenceArgs {
+    /// A table, such as `load` or `stack.settings`, or a key [default: all of them]
+    #[arg(value_name = "TABLE", conflicts_with = "schema")]
+    pub(crate) table: Option<String>,
     /// Print the JSON Schema instead of the text
     #[arg(long)]
     pub(crate) schema: bool,
@@ -387,6 +403,20 @@ pub(crate) struct GuestsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArgs {
+    /// Only this run: its directory, name or id, or `latest` [default: all dead runs]
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Show what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Directory that holds the runs
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "rookery-runs",
+        env = "ROOKERY_RUNS"
+    )]
+    pub(crate) runs: PathBuf,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

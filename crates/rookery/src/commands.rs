@@ -40,9 +40,12 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
             if args.schema {
                 output::json(&rookery_study::json_schema())
             } else {
-                output::result(rookery_study::reference());
-                Ok(Code::Done)
+                reference(args.table.as_deref())
             }
+        }
+        Command::Version => {
+            output::result(format!("rookery {}", env!("CARGO_PKG_VERSION")));
+            Ok(Code::Done)
         }
         Command::Data(command) => command.run(),
         Command::App(command) => command.run(),
@@ -65,4 +68,23 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Supervise(args) => supervise::run(args),
         Command::VmAgent => vm_agent::run(),
     }
+}
+
+/// The reference of one table, or of all.
+fn reference(table: Option<&str>) -> Result<Code, Failure> {
+    let text = match table {
+        None => rookery_study::reference(),
+        Some(table) => rookery_study::reference_of(table).ok_or_else(|| {
+            Failure::new(
+                Code::Usage,
+                format!("a study has no table or key `{table}`"),
+            )
+            .help(format!(
+                "the tables are {}",
+                rookery_study::reference_tables().join(", ")
+            ))
+        })?,
+    };
+    output::result(text);
+    Ok(Code::Done)
 }

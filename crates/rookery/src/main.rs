@@ -1,6 +1,7 @@
 //! The command line of Rookery.
 
 mod cli;
+mod colour;
 mod commands;
 mod exit;
 mod line_error;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let (cli, as_json) = cli::parse();
+    colour::choose(cli.color);
     match logging::begin(cli.verbose, cli.keeps_log()).and_then(|()| commands::run(&cli)) {
         Ok(code) => code.into(),
         Err(failure) => {

@@ -1,13 +1,51 @@
 //! Printing: results to standard output, everything else to standard error; a closed pipe is no
 //! error.
 
-use crate::exit::{Code, Failure};
-
 use std::{
+    env,
     fmt::Display,
-    io::{self, ErrorKind, Write, stderr, stdout},
+    io::{self, ErrorKind, IsTerminal as _, Write, stderr, stdout},
+    os::fd::AsFd,
     process::exit,
 };
+
+use rookery_text::{DEFAULT_WIDTH, hanging, wrapped};
+use terminal_size::{Width, terminal_size_of};
+
+use crate::{
+    colour::{self, Colour},
+    exit::{Code, Failure},
+};
+
+/// Longest lines on a terminal: longer ones are hard to read.
+const MOST_COLUMNS: usize = 120;
+
+/// Width of the lines for people on standard output.
+pub(crate) fn width() -> usize {
+    width_of(stdout())
+}
+
+/// Width of the lines for people on standard error.
+pub(crate) fn error_width() -> usize {
+    width_of(stderr())
+}
+
+/// The columns of a terminal; elsewhere those that `COLUMNS` names, or 80.
+fn width_of(stream: impl AsFd) -> usize {
+    if let Some((Width(columns), _)) = terminal_size_of(stream) {
+        return usize::from(columns).clamp(20, MOST_COLUMNS);
+    }
+    env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok())
+        .filter(|columns| *columns >= 20)
+        .unwrap_or(DEFAULT_WIDTH)
+}
+
+/// Print a result for people: lines are broken between words.
+pub(crate) fn text(text: impl Display) {
+    result(wrapped(&text.to_string(), width()));
+}
 
 /// Print a result, with a newline at its end.
 ///
@@ -36,20 +74,53 @@ pub(crate) fn try_result(text: impl Display) -> io::Result<()> {
     write!(out, "{text}{newline}").and_then(|()| out.flush())
 }
 
-/// Print a remark for people.
+/// Print a remark for people: lines are broken between words.
 pub(crate) fn remark(text: impl Display) {
+    verbatim_remark(message(&text.to_string(), error_width()));
+}
+
+/// Print a remark as it is.
+pub(crate) fn verbatim_remark(text: impl Display) {
     // Nothing can be done when even standard error is closed.
     let _ = writeln!(stderr(), "{text}");
+}
+
+/// A message in lines of `width`, what follows of a line indented below it. Excerpts of files
+/// (`12 | text`) stay as they are: a mark stands below a word of them.
+pub(crate) fn message(text: &str, width: usize) -> String {
+    let excerpt = |line: &str| {
+        let rest = line.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit());
+        rest.starts_with('|')
+    };
+    let broken = |line: &str| {
+        if line.chars().count() <= width || excerpt(line) {
+            return line.to_owned();
+        }
+        let rest = line.trim_start();
+        let indent = line.len() - rest.len() + 2;
+        let lines = hanging(&" ".repeat(indent), rest, width);
+        lines.join("\n").split_off(2)
+    };
+    text.lines().map(broken).collect::<Vec<_>>().join("\n")
 }
 
 /// Print why a command failed to standard error: for people, or with `--json` as one line of JSON.
 /// Standard output holds results alone, so that each of them stays one document.
 pub(crate) fn failure(failure: &Failure, as_json: bool) {
     if as_json {
-        remark(failure.to_json());
-    } else {
-        remark(failure.to_string().trim_end());
+        verbatim_remark(failure.to_json());
+        return;
     }
+    let text = message(failure.to_string().trim_end(), error_width());
+    let on_terminal = stderr().is_terminal();
+    let lines = text.lines().map(|line| match line.split_once(']') {
+        Some((head, rest)) if head.starts_with("error[") => {
+            let head = format!("{head}]");
+            colour::painted(&head, Colour::Red, on_terminal) + rest
+        }
+        _ => line.to_owned(),
+    });
+    verbatim_remark(lines.collect::<Vec<_>>().join("\n"));
 }
 
 /// Print a value as indented JSON.
@@ -65,4 +136,20 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_broken_between_words_and_excerpts_are_not() {
+        let text =
+            "error[x]: one two three four\n 1 | one two three four five\n  help: six seven eight";
+        assert_eq!(
+            message(text, 20),
+            "error[x]: one two\n  three four\n 1 | one two three four five\n  help: six seven\n    \
+             eight"
+        );
+    }
 }

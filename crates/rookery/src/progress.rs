@@ -6,14 +6,17 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rookery_cast::truncate_u64;
 use rookery_lab::Event;
 
-use crate::{logging, output};
+use crate::{
+    colour::{Colour, painted},
+    logging, output,
+};
 
 /// Reports the events of a run.
 pub(crate) enum ProgressReporter {
@@ -21,9 +24,49 @@ pub(crate) enum ProgressReporter {
     Quiet,
     /// JSON lines to standard output, until nobody takes them any more.
     Json(AtomicBool),
-    /// Lines to standard error, with a bar when it is a terminal; and what is being built, as it
-    /// was told last.
-    People(ProgressBar, Mutex<String>),
+    /// Lines to standard error, with a bar when it is a terminal.
+    People(ProgressBar, Mutex<Known>),
+}
+
+/// What is known of a run from its events so far.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// What is being built, as it was told last.
+    building: String,
+    /// The trial that runs, in words.
+    trial: String,
+    pace: Option<Pace>,
+}
+
+/// How fast trials go.
+#[derive(Debug)]
+struct Pace {
+    started: Instant,
+    /// Expected seconds of a trial, before one has ended.
+    expected_s: f64,
+    /// Trials that ended since the start, and all that were left then or were added since.
+    ended: u32,
+    left: u32,
+    /// Whether trials were added: more may follow.
+    grew: bool,
+}
+
+impl Pace {
+    /// Seconds that are left after `elapsed_s`: by the pace so far, once a trial has ended.
+    fn left_s(&self, elapsed_s: f64) -> f64 {
+        let all = f64::from(self.ended + self.left);
+        let expected = match self.ended {
+            0 => self.expected_s,
+            ended => elapsed_s / f64::from(ended),
+        };
+        (expected * all - elapsed_s).max(0.0)
+    }
+
+    /// In words: `about 3 min 20 s left`, `at least 20 s left` where a search goes on.
+    fn words(&self, elapsed_s: f64) -> String {
+        let about = if self.grew { "at least" } else { "about" };
+        format!("{about} {} left", duration(self.left_s(elapsed_s)))
+    }
 }
 
 impl ProgressReporter {
@@ -39,10 +82,16 @@ impl ProgressReporter {
         match self {
             Self::Quiet => {}
             Self::Json(heard) => report_to_programs(heard, event),
-            Self::People(bar, building) => match event {
-                Event::Building { what, detail } => report_building(bar, building, what, detail),
-                _ => report_to_people(bar, event),
-            },
+            Self::People(bar, known) => {
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                match event {
+                    Event::Building { what, detail } => {
+                        report_building(bar, &mut known.building, what, detail);
+                    }
+                    _ => report_to_people(bar, &mut known, event),
+                }
+                known.tell_time(bar);
+            }
         }
     }
 
@@ -53,8 +102,17 @@ impl ProgressReporter {
     }
 }
 
-/// What the bar of a run shows.
-const TRIALS: &str = "  {bar:30} {pos}/{len} trials  {elapsed} elapsed  {msg}";
+impl Known {
+    /// Show how long the run will still take.
+    fn tell_time(&self, bar: &ProgressBar) {
+        if let Some(pace) = &self.pace {
+            bar.set_prefix(pace.words(pace.started.elapsed().as_secs_f64()));
+        }
+    }
+}
+
+/// What the bar of a run shows, in two lines; the second is cut at the width.
+const TRIALS: &str = "  {bar:20} {pos}/{len} trials, {elapsed}, {prefix}\n  {wide_msg}";
 
 /// What a bar over bytes shows.
 const BYTES: &str = "  {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
@@ -85,9 +143,10 @@ pub(crate) fn load_bar(quiet: bool, load: Duration) -> ProgressBar {
 
 /// A listener that goes away, `head` for one, must not end the run: guests would stay behind.
 fn report_to_programs(heard: &AtomicBool, event: &Event) {
-    let Ok(line) = serde_json::to_string(event) else {
+    let Ok(mut line) = serde_json::to_value(event) else {
         return;
     };
+    line["at"] = now().into();
     if heard.load(Ordering::Relaxed)
         && let Err(error) = output::try_result(line)
     {
@@ -98,9 +157,26 @@ fn report_to_programs(heard: &AtomicBool, event: &Event) {
     }
 }
 
-fn line(bar: &ProgressBar, text: String) {
+/// Now: RFC 3339 in UTC, to the millisecond.
+pub(crate) fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.round(jiff::Unit::Millisecond)
+        .unwrap_or(now)
+        .to_string()
+}
+
+fn line(bar: &ProgressBar, text: &str) {
+    line_in(bar, text, None);
+}
+
+/// A line, its `painted` part in a colour. Lines are broken before they are coloured.
+fn line_in(bar: &ProgressBar, text: &str, part: Option<(&str, Colour)>) {
+    let mut text = output::message(text, output::error_width());
+    if let Some((part, colour)) = part {
+        text = text.replacen(part, &painted(part, colour, stderr().is_terminal()), 1);
+    }
     if bar.is_hidden() {
-        output::remark(text);
+        output::verbatim_remark(text);
     } else {
         bar.println(text);
     }
@@ -108,9 +184,8 @@ fn line(bar: &ProgressBar, text: String) {
 
 /// On a terminal every step moves the bar's text; elsewhere a line is worth it only when something
 /// else is being done than before.
-fn report_building(bar: &ProgressBar, building: &Mutex<String>, what: &str, detail: &str) {
+fn report_building(bar: &ProgressBar, told: &mut String, what: &str, detail: &str) {
     bar.set_message(format!("{what}: {detail}"));
-    let mut told = building.lock().unwrap_or_else(PoisonError::into_inner);
     let doing: String = format!("{what}: {detail}")
         .chars()
         .filter(|c| !c.is_ascii_digit())
@@ -121,7 +196,7 @@ fn report_building(bar: &ProgressBar, building: &Mutex<String>, what: &str, deta
     }
 }
 
-fn report_to_people(bar: &ProgressBar, event: &Event) {
+fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
     match event {
         Event::RunStarted {
             run,
@@ -133,6 +208,14 @@ fn report_to_people(bar: &ProgressBar, event: &Event) {
         } => {
             bar.set_length(u64::from(*trials));
             bar.set_position(u64::from(*finished_before));
+            let left = trials.saturating_sub(*finished_before);
+            known.pace = Some(Pace {
+                started: Instant::now(),
+                expected_s: expected_s / f64::from(left.max(1)),
+                ended: 0,
+                left,
+                grew: false,
+            });
             let before = if *finished_before > 0 {
                 format!(", {finished_before} finished before")
             } else {
@@ -140,17 +223,17 @@ fn report_to_people(bar: &ProgressBar, event: &Event) {
             };
             line(
                 bar,
-                format!(
+                &format!(
                     "run {run}: {}\n  {}{before}, about {} in {directory}",
                     output::printable(title),
-                    counted(*trials),
+                    counted(*trials, "trial"),
                     duration(*expected_s)
                 ),
             );
         }
         Event::Template { database, seconds } if *seconds > 1.0 => line(
             bar,
-            format!("  template with {database} of data: {seconds:.1} s"),
+            &format!("  template with {database} of data: {seconds:.1} s"),
         ),
         Event::Template { .. } | Event::Building { .. } => {}
         Event::PoolTried {
@@ -170,42 +253,50 @@ fn report_to_people(bar: &ProgressBar, event: &Event) {
             };
             line(
                 bar,
-                format!(
+                &format!(
                     "  calibration of point {point} ({:.0} % asked): {found}",
                     100.0 * target
                 ),
             );
         }
-        Event::Grown { trials } => bar.set_length(u64::from(*trials)),
+        Event::Grown { trials } => {
+            let before = bar.length().unwrap_or(0);
+            bar.set_length(u64::from(*trials));
+            if let Some(pace) = &mut known.pace {
+                let more = u64::from(*trials).saturating_sub(before);
+                pace.left += u32::try_from(more).unwrap_or(u32::MAX);
+                pace.grew = true;
+            }
+        }
         Event::SearchEnded {
             search,
             subject,
             text,
-        } => line(bar, format!("  search {search}, {subject}: {text}")),
+        } => line(bar, &format!("  search {search}, {subject}: {text}")),
         Event::TrialStarted {
             trial,
             point,
             repeat,
         } => {
-            bar.set_message(format!("trial {trial}: {point}, repeat {repeat}: cloning"));
-            if bar.is_hidden() {
-                line(bar, format!("  trial {trial}: {point}, repeat {repeat}"));
-            }
+            known.trial = format!("trial {trial}, {point}, repeat {repeat}");
+            bar.set_message(format!("{}: cloning", known.trial));
         }
         Event::GuestsReady {
-            trial,
-            guests,
-            seconds,
-        } => bar.set_message(format!(
-            "trial {trial}: {guests} guests healthy after {seconds:.1} s"
-        )),
+            guests, seconds, ..
+        } => {
+            let guests = counted(*guests, "guest");
+            bar.set_message(format!(
+                "{}: {guests} healthy after {seconds:.1} s",
+                known.trial
+            ));
+        }
         Event::Load {
-            trial,
             phase,
             elapsed_s,
             total_s,
             requests_per_s,
             errors_per_s,
+            ..
         } => {
             let errors = if *errors_per_s > 0.0 {
                 format!(", {errors_per_s:.0} errors/s")
@@ -213,23 +304,28 @@ fn report_to_people(bar: &ProgressBar, event: &Event) {
                 String::new()
             };
             bar.set_message(format!(
-                "trial {trial}: {phase} {elapsed_s:.0}/{total_s:.0} s, {requests_per_s:.0} \
-                 requests/s{errors}"
+                "{}: {phase} {elapsed_s:.0}/{total_s:.0} s, {requests_per_s:.0} requests/s{errors}",
+                known.trial
             ));
         }
         Event::TrialEnded {
-            trial,
             outcome,
             reasons,
             headline,
             qos,
+            ..
         } => {
             bar.inc(1);
-            let qos = match qos {
-                Some(true) => ", QoS kept",
-                Some(false) => ", QoS not kept",
-                None if outcome == "done" => ", QoS not judged",
-                None => "",
+            if let Some(pace) = &mut known.pace {
+                pace.ended += 1;
+                pace.left = pace.left.saturating_sub(1);
+            }
+            let (limits, colour) = match qos {
+                _ if outcome == "failed" => ("", Colour::Red),
+                _ if outcome != "done" => ("", Colour::Yellow),
+                Some(true) => (", limits met", Colour::Green),
+                Some(false) => (", limits missed", Colour::Yellow),
+                None => (", limits not judged", Colour::Yellow),
             };
             let headline = headline.as_ref().map_or_else(String::new, |headline| {
                 format!(", {:.0} {}", headline.value, headline.rate)
@@ -243,19 +339,21 @@ fn report_to_people(bar: &ProgressBar, event: &Event) {
                         .collect::<String>()
                 })
                 .collect();
-            line(
+            let part = limits.strip_prefix(", ").unwrap_or(outcome);
+            line_in(
                 bar,
-                format!("  trial {trial}: {outcome}{headline}{qos}{reasons}"),
+                &format!("  {}: {outcome}{headline}{limits}{reasons}", known.trial),
+                Some((part, colour)),
             );
         }
-        Event::Remark { text } => line(bar, format!("  note: {text}")),
+        Event::Remark { text } => line(bar, &format!("  note: {text}")),
         Event::RunEnded { .. } => bar.set_message(""),
     }
 }
 
 /// `1 trial`, `2 trials`.
-fn counted(trials: u32) -> String {
-    format!("{trials} {}", if trials == 1 { "trial" } else { "trials" })
+fn counted(count: u32, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Seconds as people say them: `45 s`, `3 min 20 s`, `2 h 5 min`.
@@ -270,7 +368,27 @@ pub(crate) fn duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::duration;
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_the_pace_of_the_trials_that_ended() {
+        let mut pace = Pace {
+            started: Instant::now(),
+            expected_s: 10.0,
+            ended: 0,
+            left: 6,
+            grew: false,
+        };
+        assert_eq!(pace.words(2.0), "about 58 s left");
+        (pace.ended, pace.left, pace.grew) = (2, 4, true);
+        assert_eq!(pace.words(40.0), "at least 1 min 20 s left");
+    }
+
+    #[test]
+    fn one_guest_is_one() {
+        assert_eq!(counted(1, "guest"), "1 guest");
+        assert_eq!(counted(2, "guest"), "2 guests");
+    }
 
     #[test]
     fn durations_are_said_as_people_say_them() {

@@ -59,7 +59,7 @@ pub use plan::{
 };
 pub use planning::CannotPlan;
 pub use problem::{Code, Problem, Problems};
-pub use reference::reference;
+pub use reference::{reference, reference_of, reference_tables};
 pub use render::render_plan;
 pub use schema::json_schema;
 pub use stack_use::{

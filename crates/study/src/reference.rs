@@ -51,6 +51,59 @@ pub fn reference() -> String {
     out
 }
 
+/// The reference of one table, written `load` or `[load]`, or of the tables with a key of this name;
+/// nothing where there is none.
+#[must_use]
+pub fn reference_of(table: &str) -> Option<String> {
+    let wanted = table.trim_matches(['[', ']']);
+    let reference = reference();
+    let blocks: Vec<&str> = blocks(&reference).collect();
+    let named = |block: &&&str| titles(block).any(|title| title == wanted);
+    let has_key = |block: &&&str| {
+        block.lines().any(|line| {
+            line.strip_prefix("  ")
+                .and_then(|line| line.split([' ', '=']).next())
+                == Some(wanted)
+        })
+    };
+    let mut found: Vec<&str> = blocks.iter().filter(named).copied().collect();
+    if found.is_empty() {
+        found = blocks.iter().filter(has_key).copied().collect();
+    }
+    (!found.is_empty()).then(|| found.join("\n"))
+}
+
+/// The names of all tables, as [`reference_of`] takes them.
+#[must_use]
+pub fn reference_tables() -> Vec<String> {
+    blocks(&reference())
+        .flat_map(titles)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The parts of the reference that begin with the titles of tables.
+fn blocks(reference: &str) -> impl Iterator<Item = &str> {
+    let starts: Vec<usize> = reference
+        .match_indices("\n[")
+        .map(|(at, _)| at + 1)
+        .chain([reference.len()])
+        .collect();
+    let pairs: Vec<&str> = starts
+        .windows(2)
+        .map(|pair| &reference[pair[0]..pair[1]])
+        .collect();
+    pairs.into_iter()
+}
+
+/// The tables that a part is about: those of its first line.
+fn titles(block: &str) -> impl Iterator<Item = &str> {
+    let first = block.lines().next().unwrap_or_default();
+    first
+        .split_whitespace()
+        .map(|title| title.trim_matches(['[', ']']))
+}
+
 /// What holds of many keys.
 fn write_general(out: &mut String) {
     let fixed: Vec<&str> = factors::fixed_keys().collect();

@@ -7,9 +7,10 @@ use std::{
 };
 
 use rookery_cast::truncate_u64;
+use rookery_text::{Table, wrapped};
 
 use crate::{
-    DatabaseUse, Design, GuestGroup, GuestKind, IoLimits, LampUse, Order, Plan, Point, Search,
+    DatabaseUse, Design, GuestGroup, GuestKind, IoLimits, LampUse, Order, Plan, Point,
     SettingValue, Study, Trial, VolumeCache, WorkloadKind,
     grammar::kinds::{cpu_list, plain_time},
     names::Named as _,
@@ -17,18 +18,18 @@ use crate::{
     source::printable,
 };
 
-/// Points, trials in their order, cost and notes of a plan, in aligned columns without colours.
+/// Points, trials in their order, cost and notes of a plan, in lines of `width`, without colours.
 #[must_use]
-pub fn render_plan(plan: &Plan, study: &Study) -> String {
+pub fn render_plan(plan: &Plan, study: &Study, width: usize) -> String {
     let mut out = String::new();
     write_head(&mut out, plan, study);
     out.push('\n');
     if !plan.factors.is_empty() {
-        write_factors(&mut out, plan);
+        write_factors(&mut out, plan, width);
         out.push('\n');
     }
     if !plan.points.is_empty() {
-        write_points(&mut out, &plan.points, study.workload.kind());
+        write_points(&mut out, &plan.points, study.workload.kind(), width);
         out.push('\n');
         write_trials(&mut out, plan, study);
         out.push('\n');
@@ -44,7 +45,7 @@ pub fn render_plan(plan: &Plan, study: &Study) -> String {
             let _ = writeln!(out, "  - {note}");
         }
     }
-    out
+    wrapped(&out, width)
 }
 
 fn write_head(out: &mut String, plan: &Plan, study: &Study) {
@@ -253,7 +254,7 @@ const ALIASES_SHOWN: usize = 12;
 const ROWS_SHOWN: usize = 64;
 
 /// Factors with their levels, the variants, and what the design cannot tell apart.
-fn write_factors(out: &mut String, plan: &Plan) {
+fn write_factors(out: &mut String, plan: &Plan, width: usize) {
     let combinations = plan.factors.iter().fold(1_u64, |product, factor| {
         product.saturating_mul(factor.levels.len() as u64)
     });
@@ -268,30 +269,21 @@ fn write_factors(out: &mut String, plan: &Plan) {
             plan.variants.len()
         ),
     };
-    let rows: Vec<Vec<String>> = plan
-        .factors
-        .iter()
-        .map(|factor| {
-            vec![
-                format!("  {}", printable(&factor.key, 100)),
-                factor.levels.join(" | "),
-            ]
-        })
-        .collect();
-    write_table(out, &rows);
-    let head =
-        std::iter::once("variant").chain(plan.factors.iter().map(|factor| factor.short_key()));
-    let mut rows: Vec<Vec<String>> = vec![head.map(|name| printable(name, 100)).collect()];
-    for variant in plan.variants.iter().take(VARIANTS_SHOWN) {
-        let levels = variant.levels.iter().map(|level| level.value.clone());
-        rows.push(
-            std::iter::once(variant.id.to_string())
-                .chain(levels)
-                .collect(),
-        );
+    for factor in &plan.factors {
+        let key = printable(&factor.key, 100);
+        let _ = writeln!(out, "  {key}: {}", factor.levels.join(" | "));
     }
+    let names = plan.factors.iter().map(|factor| factor.short_key());
+    let heads = std::iter::once("variant").chain(names);
+    let rows = plan.variants.iter().take(VARIANTS_SHOWN).map(|variant| {
+        let levels = variant.levels.iter().map(|level| level.value.clone());
+        std::iter::once(variant.id.to_string())
+            .chain(levels)
+            .collect()
+    });
     out.push('\n');
-    write_table(out, &rows);
+    let heads = heads.map(|name| printable(name, 100)).collect();
+    out.push_str(&Table::new(heads, rows.collect()).render(width));
     write_more(out, plan.variants.len(), VARIANTS_SHOWN, "variants");
     if plan.design == Design::Screening {
         write_aliases(out, &plan.aliases);
@@ -320,7 +312,7 @@ fn write_more(out: &mut String, count: usize, shown: usize, noun: &str) {
 }
 
 /// One row for each combination; where variants differ in what is shown, one for each of them.
-fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind) {
+fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind, width: usize) {
     let load = if points.iter().any(|point| point.rate_per_s().is_some()) {
         "arrivals/s"
     } else {
@@ -330,7 +322,7 @@ fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind) {
         "point", "layouts", "guests", "vCPU", load, "memory", "database", "pins", "capacity",
         "baseline",
     ];
-    let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
+    let mut rows = Vec::new();
     let mut groups = points.chunk_by(|a, b| a.variant < b.variant && cells(a) == cells(b));
     for group in groups.by_ref().take(ROWS_SHOWN) {
         let Some(first) = group.first() else { continue };
@@ -339,7 +331,7 @@ fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind) {
         row.push(baseline_of(group));
         rows.push(row);
     }
-    write_table(out, &rows);
+    out.push_str(&Table::new(head.map(str::to_owned).to_vec(), rows).render(width));
     let more = groups.count();
     write_more(out, ROWS_SHOWN + more, ROWS_SHOWN, "rows");
 }
@@ -435,27 +427,6 @@ fn pins_of(point: &Point) -> String {
     shown.join(" | ")
 }
 
-/// Left-aligned columns, two spaces apart.
-fn write_table(out: &mut String, rows: &[Vec<String>]) {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for row in rows {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        let _ = writeln!(out, "{}", cells.join("  ").trim_end());
-    }
-}
-
 /// Rounds and trials of a round that are shown one by one.
 const ROUNDS_SHOWN: u32 = 5;
 const TRIALS_SHOWN: usize = 24;
@@ -548,26 +519,23 @@ fn write_searches(out: &mut String, plan: &Plan, study: &Study) {
         search.confirm,
         thousandth(100.0 * search.resolution)
     );
-    let row = |search: &Search| {
-        vec![
-            format!("  {}", search.id),
+    for search in plan.searches.iter().take(ROWS_SHOWN) {
+        let ladder = match search.ladder.len() {
+            0 => "no ladder".to_owned(),
+            1 => "a ladder of 1 point".to_owned(),
+            steps => format!("a ladder of {steps} points"),
+        };
+        let _ = writeln!(
+            out,
+            "  {}  {}, {}: {} to {} {}, {ladder}",
+            search.id,
             printable(&search.label(), 60),
             printable(&search.layouts.join(", "), 60),
-            format!(
-                "{} to {} {}",
-                thousandth(search.lowest),
-                thousandth(search.highest),
-                search.over.unit()
-            ),
-            match search.ladder.len() {
-                0 => "no ladder".to_owned(),
-                1 => "a ladder of 1 point".to_owned(),
-                steps => format!("a ladder of {steps} points"),
-            },
-        ]
-    };
-    let rows: Vec<Vec<String>> = plan.searches.iter().take(ROWS_SHOWN).map(row).collect();
-    write_table(out, &rows);
+            thousandth(search.lowest),
+            thousandth(search.highest),
+            search.over.unit()
+        );
+    }
     write_more(out, plan.searches.len(), ROWS_SHOWN, "searches");
 }
 

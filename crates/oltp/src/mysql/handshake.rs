@@ -119,20 +119,15 @@ pub(super) async fn greet(
     if purpose == Purpose::Control {
         wanted |= CapabilityFlags::CLIENT_LOCAL_FILES;
     }
-    let extensions = if keeps_columns {
-        MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
-    } else {
-        MariadbCapabilities::empty()
-    };
     let mut agreed = (wanted & offered) | CapabilityFlags::CLIENT_CONNECT_WITH_DB;
     if target.encryption != Encryption::Off {
         if !offered.contains(CapabilityFlags::CLIENT_SSL) {
             return Err(TlsError::NotOffered.into());
         }
         agreed |= CapabilityFlags::CLIENT_SSL;
-        handshake = handshake.encrypt(agreed, extensions).await?;
+        handshake = handshake.encrypt(agreed).await?;
     }
-    handshake.introduce(&plugin, agreed, extensions).await?;
+    handshake.introduce(&plugin, agreed, keeps_columns).await?;
     handshake.prove(plugin).await?;
     Ok(Greeted {
         socket: handshake.socket,
@@ -165,18 +160,9 @@ impl Handshake<'_> {
     }
 
     /// Goes on over an encrypted connection.
-    async fn encrypt(
-        mut self,
-        agreed: CapabilityFlags,
-        extensions: MariadbCapabilities,
-    ) -> Result<Self, ClientError> {
+    async fn encrypt(mut self, agreed: CapabilityFlags) -> Result<Self, ClientError> {
         let mut content = Vec::new();
         SslRequest::new(agreed, LONGEST_PACKET, UTF8MB4).serialize(&mut content);
-        // MariaDB takes what is agreed from here and not from the introduction; the library leaves
-        // the place of its extensions empty.
-        if let Some(place) = content.last_chunk_mut::<4>() {
-            *place = extensions.bits().to_le_bytes();
-        }
         self.write(&content).await?;
         self.number = self.number.wrapping_add(1);
         // What came before the encryption is nobody's word.
@@ -191,8 +177,13 @@ impl Handshake<'_> {
         &mut self,
         plugin: &AuthPlugin<'_>,
         agreed: CapabilityFlags,
-        extensions: MariadbCapabilities,
+        keeps_columns: bool,
     ) -> Result<(), ClientError> {
+        let extensions = if keeps_columns {
+            MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
+        } else {
+            MariadbCapabilities::empty()
+        };
         let proof = plugin.gen_data(self.target.password.as_deref(), &self.nonce);
         let response = HandshakeResponse::new(
             proof.as_deref(),

@@ -9,5 +9,4 @@ mod odbc;
 mod servers;
 mod sqlite;
 mod support;
-mod tls;
 mod trial;

@@ -1,16 +1,17 @@
 //! Two runs against each other, as plain text.
 
 use rookery_analysis::compare::Comparison;
+use rookery_text::wrapped;
 
-use super::{aligned, layers, plain};
+use super::{fitted, layers, plain};
 use crate::{
     prose::compare::{answer, caveats, runs, title},
     tables::compare::{brief_table, difference_table, overall_table},
 };
 
-/// The comparison as plain text for a terminal.
+/// The comparison as plain text for a terminal, in lines of `width`.
 #[must_use]
-pub fn compare_terminal(comparison: &Comparison) -> String {
+pub fn compare_terminal(comparison: &Comparison, width: usize) -> String {
     let mut text = format!("{}\n", plain(&title(comparison)));
     for line in runs(comparison) {
         text += &format!("{}\n", plain(&line));
@@ -20,17 +21,17 @@ pub fn compare_terminal(comparison: &Comparison) -> String {
         text += &format!("* {}\n", plain(&sentence));
     }
     text += "\n";
-    text += &layers(&comparison.layers);
+    text += &layers(&comparison.layers, width);
     let differences = difference_table(&comparison.differences);
     if !differences.rows.is_empty() {
         text += "Not the same on both sides:\n\n";
     }
-    text += &aligned(differences.heads, differences.rows);
+    text += &fitted(differences, width);
     for table in [overall_table(comparison), brief_table(comparison)] {
         if !table.rows.is_empty() {
             text += &format!("{}\n\n", table.label);
         }
-        text += &aligned(table.heads, table.rows);
+        text += &fitted(table, width);
     }
     let known = caveats(comparison);
     if !known.is_empty() {
@@ -39,5 +40,5 @@ pub fn compare_terminal(comparison: &Comparison) -> String {
             text += &format!("- {}\n", plain(&caveat));
         }
     }
-    text
+    wrapped(&text, width)
 }

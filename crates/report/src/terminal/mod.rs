@@ -1,11 +1,14 @@
 //! The summary as plain text.
 
+mod brief;
 mod compare;
 
+pub(crate) use brief::{first_answer, render as brief};
 pub use compare::compare_terminal;
 
 use rookery_analysis::{Analysis, Run, layers::LayeredPoint, points::PointSummary};
 use rookery_store::TrialStatus;
+use rookery_text::wrapped;
 
 use crate::{
     prose::{
@@ -37,8 +40,8 @@ pub(crate) fn trial_counts(run: &Run) -> String {
     text
 }
 
-/// The whole summary.
-pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
+/// The whole summary, in lines of `width`.
+pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize) -> String {
     let header = &run.header;
     let mut text = format!("{}\n", plain(&header.title));
     if let Some(question) = &header.study.question {
@@ -62,7 +65,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
         tables::searches::answers(analysis),
         tables::searches::confirmed(analysis),
     ] {
-        text += &aligned(table.heads, table.rows);
+        text += &fitted(table, width);
     }
     if !analysis.searches.is_empty() {
         text += &format!("{}\n\n", LOAD_AND_EDGE);
@@ -72,14 +75,13 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
         narrow(tables::summary::response(analysis)),
         tables::summary::costs(analysis),
     ] {
-        text += &aligned(table.heads, table.rows);
+        text += &fitted(table, width);
     }
-    let arrivals = tables::arrivals::table(run);
-    text += &aligned(arrivals.heads, arrivals.rows);
-    text += &of_workload(run, analysis);
-    text += &fairness(run, analysis);
-    text += &layers(&analysis.layers);
-    text += &effects(analysis);
+    text += &fitted(tables::arrivals::table(run), width);
+    text += &of_workload(run, analysis, width);
+    text += &fairness(run, analysis, width);
+    text += &layers(&analysis.layers, width);
+    text += &effects(analysis, width);
     text += &growth(analysis);
     text += "How far to trust this:\n";
     for line in trust::lines(run, analysis) {
@@ -92,16 +94,14 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
             text += &format!("- {}\n", plain(caveat));
         }
     }
-    text
+    wrapped(&text, width)
 }
 
 /// What only the run's workload has.
-fn of_workload(run: &Run, analysis: &Analysis) -> String {
+fn of_workload(run: &Run, analysis: &Analysis, width: usize) -> String {
     let brief = workloads::brief(run, analysis);
     let tables = brief.tables.into_iter();
-    let mut text: String = tables
-        .map(|table| aligned(table.heads, table.rows))
-        .collect();
+    let mut text: String = tables.map(|table| fitted(table, width)).collect();
     for remark in brief.remarks {
         text += &format!("{}\n\n", plain(&remark));
     }
@@ -125,7 +125,7 @@ fn narrow(table: Table) -> Table {
 }
 
 /// How evenly the guests of a point were served; nothing where no point has several.
-fn fairness(run: &Run, analysis: &Analysis) -> String {
+fn fairness(run: &Run, analysis: &Analysis, width: usize) -> String {
     let row = |summary: &PointSummary| {
         let fairness = summary.fairness.filter(|_| summary.guests.len() > 1)?;
         Some(vec![
@@ -134,20 +134,22 @@ fn fairness(run: &Run, analysis: &Analysis) -> String {
             format::or_none(fairness.max_over_min, |ratio| format!("{ratio:.2}")),
         ])
     };
-    let heads = vec![
-        "point".to_owned(),
-        "fairness (Jain's index, 1 = even)".to_owned(),
-        format!("most over least per {}", words::person(run)),
+    let heads = [
+        "point",
+        "fairness (Jain's index, 1 = even)",
+        &format!("most over least per {}", words::person(run)),
     ];
-    aligned(heads, analysis.points.iter().filter_map(row).collect())
+    let rows = analysis.points.iter().filter_map(row).collect();
+    fitted(tables::table(&heads, rows), width)
 }
 
 /// What each layer costs; nothing where no point stands on several kinds of guest. The sentences
 /// are the answer's.
-pub(crate) fn layers(points: &[LayeredPoint]) -> String {
+pub(crate) fn layers(points: &[LayeredPoint], width: usize) -> String {
     let mut text = String::new();
     for table in tables::layers::narrow_tables(points) {
-        text += &format!("{}:\n\n{}", table.label, aligned(table.heads, table.rows));
+        text += &format!("{}:\n\n", table.label);
+        text += &fitted(table, width);
     }
     for caveat in layer_prose::caveats(points) {
         text += &format!("{}\n", plain(&caveat));
@@ -159,18 +161,19 @@ pub(crate) fn layers(points: &[LayeredPoint]) -> String {
 }
 
 /// What each level is worth; nothing in a study without factors.
-fn effects(analysis: &Analysis) -> String {
+fn effects(analysis: &Analysis, width: usize) -> String {
     let mut text = String::new();
     for worths in [&analysis.effects.overall, &analysis.effects.by_layout] {
         let table = tables::effects::table(worths, analysis.workload.unit);
         // Without errors and detectable changes, which the page has: the lines are long enough.
         let shown = table.heads.len().saturating_sub(3);
-        let rows = table
-            .rows
-            .into_iter()
-            .map(|row| row.into_iter().take(shown).collect())
-            .collect();
-        text += &aligned(table.heads.into_iter().take(shown).collect(), rows);
+        let narrow = |cells: Vec<String>| cells.into_iter().take(shown).collect();
+        let table = Table {
+            label: table.label,
+            heads: narrow(table.heads),
+            rows: table.rows.into_iter().map(narrow).collect(),
+        };
+        text += &fitted(table, width);
     }
     for remark in effect_prose::remarks(&analysis.effects, analysis.workload.unit) {
         text += &format!("{}\n", plain(&remark));
@@ -194,33 +197,14 @@ fn growth(analysis: &Analysis) -> String {
     text + "\n"
 }
 
-/// A table with aligned columns and an empty line after it; nothing without rows.
-pub(crate) fn aligned(heads: Vec<String>, rows: Vec<Vec<String>>) -> String {
-    if rows.is_empty() {
+/// A table in lines of `width` and an empty line after it; nothing without rows.
+fn fitted(table: Table, width: usize) -> String {
+    if table.rows.is_empty() {
         return String::new();
     }
-    let columns = heads.len();
-    let mut rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
-    rows.iter_mut()
-        .flatten()
-        .for_each(|cell| *cell = plain(cell));
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    rows.insert(1, widths.iter().map(|width| "-".repeat(*width)).collect());
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        format!("{}\n", cells.join("  ").trim_end())
-    };
-    rows.iter().map(line).collect::<String>() + "\n"
+    let all_plain = |cells: Vec<String>| cells.iter().map(|cell| plain(cell)).collect();
+    let rows = table.rows.into_iter().map(all_plain).collect();
+    rookery_text::Table::new(all_plain(table.heads), rows).render(width) + "\n"
 }
 
 /// Text from outside without control characters, those that turn the direction of writing included:

@@ -49,7 +49,7 @@ fn opened(visit: Visit) -> Fixture {
 
 #[test]
 fn a_report_of_an_open_load_speaks_of_arrivals() {
-    let text = crate::terminal(&opened(Visit::Single).store).expect("a report");
+    let text = super::terminal(&opened(Visit::Single).store).expect("a report");
     insta::assert_snapshot!("open_terminal", text);
     assert!(!text.contains(" users"), "nobody stays");
     let page = crate::html(&opened(Visit::Single).store).expect("a page");
@@ -61,7 +61,7 @@ fn a_report_of_an_open_load_speaks_of_arrivals() {
 
 #[test]
 fn visitors_who_stay_are_told() {
-    let text = crate::terminal(&opened(Visit::GoOn(0.75)).store).expect("a report");
+    let text = super::terminal(&opened(Visit::GoOn(0.75)).store).expect("a report");
     let expected = "Partly open loop, Poisson arrivals at the rate of each point, 4 orders of \
                     each visitor on average, think time 250 ms \
                     between them, response times from the intended start";

@@ -10,16 +10,19 @@ use rookery_stats::{CpuParts, MachineInside, MachineLook, MachineOutside, Ratio}
 use rookery_store::{RunHeader, TrialRecord, Tuning};
 use rookery_study::{Factor, GuestKind, Level, Point, Trial, Variant};
 
-use super::fixture::{Fixture, end, header as plain_header, planned};
+use super::{
+    compare_terminal,
+    fixture::{Fixture, end, header as plain_header, planned},
+    terminal,
+};
 use crate::{
-    compare_html, compare_terminal,
+    compare_html,
     figures::{
         data::{Mark, Place},
         layers::{figure, panels},
     },
     html,
     prose::layers::{caveats, mean, ratio, sentences},
-    terminal,
 };
 
 const KINDS: [(&str, GuestKind); 3] = [
@@ -174,7 +177,10 @@ fn shown(points: &[LayeredPoint]) -> String {
         .iter()
         .map(|sentence| format!("* {sentence}\n"))
         .collect();
-    format!("{sentences}\n{}", crate::terminal::layers(points))
+    format!(
+        "{sentences}\n{}",
+        crate::terminal::layers(points, super::WIDE)
+    )
 }
 
 #[test]

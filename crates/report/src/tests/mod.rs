@@ -6,22 +6,37 @@ pub(crate) mod fixture;
 mod layers;
 mod orderentry;
 mod searched;
+mod width;
 
 use std::ops::Deref;
 
-use rookery_analysis::{Analysis, Run};
+use rookery_analysis::{Analysis, Run, compare::Comparison};
+use rookery_store::Store;
 
 use self::fixture::{Fixture, HOSTILE, end, failed, header, hostile, planned, void};
 use crate::{
-    draw,
+    ReportError, draw,
     figures::{self, data::Figure},
     html,
     prose::{
         answer, caveats,
         effects::{basis, verdict},
     },
-    tables, terminal,
+    tables,
 };
+
+/// Wide enough that no line is broken: tests look for whole sentences.
+const WIDE: usize = 10_000;
+
+/// The terminal's text in lines as long as they are.
+fn terminal(store: &Store) -> Result<String, ReportError> {
+    crate::terminal(store, WIDE)
+}
+
+/// The terminal's comparison in lines as long as they are.
+fn compare_terminal(comparison: &Comparison) -> String {
+    crate::compare_terminal(comparison, WIDE)
+}
 
 /// An analysis, with what is said of it.
 struct Analysed {

@@ -9,6 +9,7 @@ use rookery_store::{PoolRound, PoolSizing};
 use super::{
     analysed,
     fixture::{self, end, orderentry as fixture_run, planned},
+    terminal,
 };
 use crate::{
     figures::{
@@ -18,7 +19,6 @@ use crate::{
     },
     html_with,
     tables::Table,
-    terminal,
     workloads::section,
 };
 

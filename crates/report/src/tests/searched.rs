@@ -9,13 +9,14 @@ use super::{
         searched::{self, LADDER, VARIANTS},
         void,
     },
+    terminal,
 };
 use crate::{
     figures::{
         self,
         data::{Mark, Place, Symbol},
     },
-    html, tables, terminal,
+    html, tables,
 };
 
 #[test]

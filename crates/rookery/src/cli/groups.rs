@@ -24,7 +24,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Parts", &["drive", "app", "data", "load", "verify"]),
     ("Host", &["guests", "clean", "template", "host"]),
-    ("Program", &["completions", "man", "help"]),
+    ("Program", &["completions", "man", "version", "help"]),
 ];
 
 /// `command` with its commands in groups in its help.

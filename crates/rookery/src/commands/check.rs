@@ -21,7 +21,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
         let problems = match problems_of(path, args)? {
             None => {
                 if !args.json {
-                    output::result(format!("{}: no problems", path.display()));
+                    output::text(format!("{}: no problems", path.display()));
                 }
                 continue;
             }

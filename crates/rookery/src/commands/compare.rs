@@ -28,12 +28,15 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Code, Failure> {
     if args.json {
         output::json(&comparison)?;
     } else {
-        output::result(rookery_report::compare_terminal(&comparison));
+        output::result(rookery_report::compare_terminal(
+            &comparison,
+            output::width(),
+        ));
     }
     if let Some(path) = &args.html {
         write_html(path, &comparison)?;
         if !args.json {
-            output::result(format!("\nPage: {}", path.display()));
+            output::text(format!("\nPage: {}", path.display()));
         }
     }
     Ok(code(&comparison, args.strict))

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
         Some(Fitted::Law(fit)) => Bootstrap::of(fit, &observations, args.draws as usize, args.seed),
         _ => None,
     };
-    output::result(text::render(
+    output::text(text::render(
         args,
         &observations,
         &judgement,
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
             )
             .help("name a file in a directory that exists and may be written")
         })?;
-        output::result(format!("\nFigure: {}", path.display()));
+        output::text(format!("\nFigure: {}", path.display()));
     }
     Ok(Code::Done)
 }

@@ -1,5 +1,7 @@
 //! `rookery guests`: what exists of all runs.
 
+use rookery_text::Table;
+
 use crate::{
     cli::GuestsArgs,
     exit::{Code, Failure},
@@ -17,18 +19,17 @@ pub(crate) fn run(args: &GuestsArgs) -> Result<Code, Failure> {
         return output::json(&things);
     }
     if things.is_empty() {
-        output::result("no guests, and nothing left of any run");
+        output::text("no guests, and nothing left of any run");
         return Ok(Code::Done);
     }
-    for thing in &things {
-        let life = if thing.alive { "alive" } else { "dead" };
-        output::result(format!(
-            "{:10} {life:5} {:17} {}",
-            thing.run.as_str(),
-            thing.what,
-            thing.name
-        ));
-    }
+    let rows = things.iter().map(|thing| {
+        let state = if thing.alive { "alive" } else { "dead" };
+        [thing.run.as_str(), state, thing.what, &thing.name]
+            .map(str::to_owned)
+            .to_vec()
+    });
+    let heads = ["run", "state", "what", "name"].map(str::to_owned).to_vec();
+    output::result(Table::new(heads, rows.collect()).render(output::width()));
     if things.iter().any(|thing| !thing.alive) {
         output::remark("`rookery clean` removes what dead runs left");
     }

@@ -36,11 +36,11 @@ fn show(json: bool) -> Result<Code, Failure> {
     }
     let facts = &host.facts;
     let cpus: Vec<String> = facts.cpus.iter().map(u32::to_string).collect();
-    output::result(format!("host      {} ({})", host.hostname, host.kernel));
-    output::result(format!("CPUs      {} ({})", cpus.join(","), host.cpu_model));
-    output::result(format!("memory    {} MiB", facts.memory_mib));
-    output::result(format!("disk      {} MiB free here", facts.disk_free_mib));
-    output::result(format!(
+    output::text(format!("host      {} ({})", host.hostname, host.kernel));
+    output::text(format!("CPUs      {} ({})", cpus.join(","), host.cpu_model));
+    output::text(format!("memory    {} MiB", facts.memory_mib));
+    output::text(format!("disk      {} MiB free here", facts.disk_free_mib));
+    output::text(format!(
         "root      {}",
         if facts.root {
             "yes"
@@ -49,13 +49,13 @@ fn show(json: bool) -> Result<Code, Failure> {
         }
     ));
     for (name, version) in &host.versions {
-        output::result(format!("{name:9} {version}"));
+        output::text(format!("{name:9} {version}"));
     }
     if let Some(found) = tuned(&Root::machine()) {
-        output::result(format!("tuned     {}", tuned_line(&found)));
+        output::text(format!("tuned     {}", tuned_line(&found)));
     }
     for layer in keeper()?.layers().map_err(failure)? {
-        output::result(format!("settings  {layer}"));
+        output::text(format!("settings  {layer}"));
     }
     Ok(Code::Done)
 }
@@ -78,23 +78,23 @@ fn run_audit(args: &HostAuditArgs) -> Result<Code, Failure> {
         );
     }
     for profile in &profiles {
-        output::result(format!("profile {}: {}", profile.name, profile.title));
+        output::text(format!("profile {}: {}", profile.name, profile.title));
     }
     if let Some(found) = &found.tuned {
-        output::result(format!("tuned: {}", tuned_line(found)));
+        output::text(format!("tuned: {}", tuned_line(found)));
     }
     for layer in &layers {
-        output::result(layer);
+        output::text(layer);
     }
     for row in &found.rows {
-        output::result(audit_text(row));
+        output::text(audit_text(row));
     }
     let advice = || found.rows.iter().flat_map(|row| &row.advice);
     let (all, hold) = (
         advice().count(),
         advice().filter(|advice| advice.holds).count(),
     );
-    output::result(format!(
+    output::text(format!(
         "\n{hold} of {all} recommendations hold on this host"
     ));
     Ok(Code::Done)
@@ -161,7 +161,7 @@ fn apply(args: &HostApplyArgs) -> Result<Code, Failure> {
             .iter()
             .any(|outcome| matches!(outcome.effect, Effect::Set { .. }))
     {
-        output::result(format!(
+        output::text(format!(
             "profile {} is applied; `rookery host revert` puts everything back",
             profile.name
         ));
@@ -195,7 +195,7 @@ fn tell_outcomes(outcomes: &[Outcome], json: bool) -> Result<(), Failure> {
     let (mut set, mut as_wanted) = (0, 0);
     for outcome in outcomes {
         let name = named(outcome.knob, &outcome.device);
-        output::result(match &outcome.effect {
+        output::text(match &outcome.effect {
             Effect::AsWanted { present } => {
                 as_wanted += 1;
                 format!("as wanted  {name} = {}", one_line(present))
@@ -224,7 +224,7 @@ fn tell_outcomes(outcomes: &[Outcome], json: bool) -> Result<(), Failure> {
         });
     }
     let rest = outcomes.len() - set - as_wanted;
-    output::result(format!(
+    output::text(format!(
         "{set} set, {as_wanted} as wanted already, {rest} not changed"
     ));
     Ok(())
@@ -237,20 +237,20 @@ fn tell_reverted(reverted: &Reverted, json: bool) -> Result<Code, Failure> {
     for setting in &reverted.restored {
         let name = named(&setting.knob, &setting.device);
         let (from, to) = (one_line(&setting.from), one_line(&setting.to));
-        output::result(format!(
+        output::text(format!(
             "restored   {name}: {from} -> {to} ({})",
             setting.path
         ));
     }
     if reverted.booted_since {
-        output::result(
+        output::text(
             "this host was booted since the profile was applied: the kernel has its own settings \
              again",
         );
     } else if reverted.profiles.is_empty() {
-        output::result("no profile is applied: nothing to revert");
+        output::text("no profile is applied: nothing to revert");
     } else {
-        output::result(format!(
+        output::text(format!(
             "profile {} is reverted",
             reverted.profiles.join(", ")
         ));

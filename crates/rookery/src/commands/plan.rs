@@ -14,7 +14,11 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Code, Failure> {
         if args.json {
             output::json(&plan)?;
         } else {
-            output::result(rookery_study::render_plan(&plan, document.study()));
+            output::result(rookery_study::render_plan(
+                &plan,
+                document.study(),
+                output::width(),
+            ));
         }
     }
     problems.map_or(Ok(Code::Done), Err)

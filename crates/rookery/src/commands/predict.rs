@@ -52,7 +52,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Code, Failure> {
             variants: &all,
         });
     }
-    output::result(text::forecasts(&run, &all, args));
+    output::text(text::forecasts(&run, &all, args));
     Ok(Code::Done)
 }
 
@@ -302,7 +302,7 @@ fn holdout(run: &Run, variants: Vec<Readings>, args: &PredictArgs) -> Result<Cod
     if args.json {
         return output::json(&all);
     }
-    output::result(text::holdouts(run, &all));
+    output::text(text::holdouts(run, &all));
     Ok(Code::Done)
 }
 

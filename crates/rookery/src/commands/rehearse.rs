@@ -55,9 +55,9 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
                 return;
             }
             if std::mem::take(&mut first) {
-                output::result(head(width));
+                output::text(head(width));
             }
-            output::result(row(&rehearsal, width));
+            output::text(row(&rehearsal, width));
         },
     );
     reporter.finish();

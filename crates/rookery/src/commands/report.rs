@@ -9,6 +9,7 @@ use std::{
 
 use rookery_analysis::{Analysis, storage::Ceiling};
 use rookery_lab::CEILINGS;
+use rookery_report::ReportError;
 use rookery_store::Store;
 
 use crate::{
@@ -48,9 +49,27 @@ pub(crate) fn open(directory: &Path) -> Result<Store, Failure> {
     Ok(Store::open_read_only(rookery_lab::store_in(directory))?)
 }
 
-/// The summary for the terminal.
-pub(crate) fn terminal(store: &Store) -> Result<String, Failure> {
-    rookery_report::terminal(store).map_err(|error| Failure::from_error(Code::Store, &error))
+/// The tables and sentences for the terminal.
+fn terminal(store: &Store) -> Result<String, Failure> {
+    rookery_report::terminal(store, output::width()).map_err(unreadable)
+}
+
+/// What a run found in a few lines, and where the rest is.
+pub(crate) fn brief(store: &Store, html: &Path) -> Result<String, Failure> {
+    let brief = rookery_report::brief(store, output::width()).map_err(unreadable)?;
+    Ok(format!(
+        "{brief}report: {}\n(`rookery report` prints its tables)\n",
+        html.display()
+    ))
+}
+
+/// The first sentence of the answer.
+pub(crate) fn answer(store: &Store) -> Result<String, Failure> {
+    rookery_report::answer(store).map_err(unreadable)
+}
+
+fn unreadable(error: ReportError) -> Failure {
+    Failure::from_error(Code::Store, &error)
 }
 
 /// Longest file of ceilings that is read.

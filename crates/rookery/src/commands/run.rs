@@ -12,7 +12,7 @@ use crate::{
     commands::{check, places::templates, report},
     exit::{Code, Failure},
     logging, output,
-    progress::ProgressReporter,
+    progress::{ProgressReporter, now},
     signals, studies,
 };
 
@@ -49,7 +49,8 @@ pub(crate) fn conduct(
         })?,
         stop: &stop,
         listener: &|event| {
-            if let Event::RunStarted { directory, .. } = event {
+            if let Event::RunStarted { run, directory, .. } = event {
+                signals::guests_of(run);
                 keep_log(Path::new(directory));
                 // Set once, before anything can fail after which the run can be resumed.
                 let _ = begun.set(directory.clone());
@@ -64,15 +65,15 @@ pub(crate) fn conduct(
     let store = report::open(&summary.directory)?;
     let html = summary.directory.join("report.html");
     report::write_html(&store, &summary.directory, &html)?;
-    if !json {
-        if !quiet {
-            output::result(report::terminal(&store)?);
-        }
-        output::result(if quiet {
-            html.display().to_string()
-        } else {
-            format!("report: {}", html.display())
+    if json {
+        let line = serde_json::json!({
+            "event": "report", "at": now(), "answer": report::answer(&store)?, "report": html,
         });
+        output::result(line);
+    } else if quiet {
+        output::result(html.display());
+    } else {
+        output::text(report::brief(&store, &html)?);
     }
     if signals::came(&stop) && (summary.left > 0 || summary.unfinished) {
         return Err(interrupted(&summary));

@@ -72,12 +72,12 @@ pub(crate) fn run(args: &RunsArgs) -> Result<Code, Failure> {
         return output::json(&rows);
     }
     if rows.is_empty() {
-        output::result(format!("no runs in {}", args.runs.display()));
+        output::text(format!("no runs in {}", args.runs.display()));
         return Ok(Code::Done);
     }
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
     for row in &mut rows {
-        output::result(line(row, width));
+        output::text(line(row, width));
     }
     Ok(Code::Done)
 }

@@ -8,6 +8,7 @@ use std::{
 use rookery_host::fio::{Ceiling, CeilingPoint};
 use rookery_lab::{CEILINGS, Gauge};
 use rookery_study::{Choices, Plan};
+use rookery_text::Table;
 
 use crate::{
     cli::HostStorageArgs,
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &HostStorageArgs) -> Result<Code, Failure> {
         return output::json(&ceilings);
     }
     for ceiling in &ceilings {
-        output::result(table(ceiling));
+        output::text(table(ceiling));
     }
     Ok(Code::Done)
 }
@@ -118,27 +119,27 @@ fn table(ceiling: &Ceiling) -> String {
         "{}\n  measured with {}, direct I/O on a file of {} MiB, {} s at each depth\n\n",
         ceiling.pool, ceiling.tool, ceiling.file_mib, ceiling.seconds
     );
-    text += &format!(
-        "{:<22}  {:>5}  {:>9}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}\n",
-        "pattern", "depth", "IOPS", "MiB/s", "mean, us", "p50, us", "p95, us", "p99, us"
-    );
-    for point in &ceiling.points {
+    let heads = [
+        "pattern", "depth", "IOPS", "MiB/s", "mean, us", "p50, us", "p95, us", "p99, us",
+    ];
+    let row = |point: &CeilingPoint| {
         let pattern = format!(
             "random {}s of {} KiB",
             point.pattern.name(),
             point.block_kib
         );
-        text += &format!(
-            "{pattern:<22}  {:>5}  {:>9.0}  {:>8.1}  {:>9.0}  {:>9.0}  {:>9.0}  {:>9.0}\n",
-            point.depth,
-            point.iops,
-            point.mib_per_s,
-            point.mean_us,
-            point.p50_us,
-            point.p95_us,
-            point.p99_us
-        );
-    }
+        let times = [point.mean_us, point.p50_us, point.p95_us, point.p99_us];
+        let mut row = vec![
+            pattern,
+            point.depth.to_string(),
+            format!("{:.0}", point.iops),
+            format!("{:.1}", point.mib_per_s),
+        ];
+        row.extend(times.map(|time| format!("{time:.0}")));
+        row
+    };
+    let rows = ceiling.points.iter().map(row).collect();
+    text += &Table::new(heads.map(str::to_owned).to_vec(), rows).render(output::width());
     text
 }
 
@@ -172,8 +173,9 @@ mod tests {
         a volume with ext4, noatime, no barriers, data=writeback; at most 200 reads/s
           measured with fio-3.33, direct I/O on a file of 64 MiB, 2 s at each depth
 
-        pattern                 depth       IOPS     MiB/s   mean, us    p50, us    p95, us    p99, us
-        random reads of 16 KiB     64       7437     116.2       8602       8000      12000      20500
+        pattern                 depth  IOPS  MiB/s  mean, us  p50, us  p95, us  p99, us
+        ----------------------  -----  ----  -----  --------  -------  -------  -------
+        random reads of 16 KiB  64     7437  116.2  8602      8000     12000    20500
         ");
     }
 }

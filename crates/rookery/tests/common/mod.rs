@@ -57,6 +57,8 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rookery"));
         command.args(args).current_dir(self.dir.path());
         command
+            // Wide enough that no line is broken: tests look for whole sentences.
+            .env("COLUMNS", "10000")
             .env("ROOKERY_RUNS", self.runs())
             .env("ROOKERY_TEMPLATES", templates());
         command
@@ -175,6 +177,17 @@ impl Place {
             );
         }
         panic!("no trial ended well in {ATTEMPTS} attempts");
+    }
+
+    /// What `rookery report` prints of the newest run, in lines that are not broken.
+    pub(crate) fn tables(&self) -> String {
+        let output = self
+            .rookery(&["report", "latest"])
+            .env("COLUMNS", "250")
+            .output()
+            .expect("rookery starts");
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        text(&output.stdout)
     }
 
     /// The exported run `latest`.

@@ -73,8 +73,9 @@ fn shows(study: &str, factors: &[&str], planted: impl Fn(&[Told]) -> bool) {
             .rookery(&["run", &study])
             .output()
             .expect("rookery starts");
-        let told = text(&output.stdout);
-        eprintln!("{told}\n{}", text(&output.stderr));
+        eprintln!("{}", text(&output.stderr));
+        let told = place.tables();
+        eprintln!("{told}");
         let effects: Vec<Told> = factors.iter().map(|factor| effect(&told, factor)).collect();
         if planted(&effects) {
             return;

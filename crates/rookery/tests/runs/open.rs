@@ -21,7 +21,11 @@ fn visitors_arrive_order_and_leave() {
         .expect("rookery starts");
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(went_to_its_end(&output), "stdout:\n{out}\nstderr:\n{err}");
-    assert!(out.contains("Open loop, uniform arrivals at 40/s"), "{out}");
+    let tables = place.tables();
+    assert!(
+        tables.contains("Open loop, uniform arrivals at 40/s"),
+        "{tables}"
+    );
 
     let run = place.export();
     let points = run["points"].as_array().expect("points");
@@ -67,11 +71,12 @@ fn visitors_stay_for_several_orders() {
         .expect("rookery starts");
     let out = text(&output.stdout);
     assert!(went_to_its_end(&output), "{out}\n{}", text(&output.stderr));
+    let tables = place.tables();
     assert!(
-        out.contains(
+        tables.contains(
             "Partly open loop, Poisson arrivals at 20/s, 3 orders of each visitor on average"
         ),
-        "{out}"
+        "{tables}"
     );
     assert_eq!(place.export()["measurements"][0]["mode"], "partly-open");
 }

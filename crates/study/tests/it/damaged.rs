@@ -160,7 +160,7 @@ fn assert_told(bytes: &[u8]) {
                 assert_eq!(again, variant.study);
             }
             let (plan, problems) = Plan::anyway(&document, &host());
-            assert!(!render_plan(&plan, document.study()).is_empty());
+            assert!(!render_plan(&plan, document.study(), 80).is_empty());
             match problems {
                 None => assert_plan(document.study(), &plan),
                 Some(problems) => assert_useful(&problems),

@@ -68,7 +68,7 @@ fn plan_of(name: &str) -> (Plan, String) {
     let text = text_of(name);
     let document = Document::parse(name, &text).unwrap_or_else(|problems| panic!("{problems}"));
     let plan = Plan::of(&document, &two_cpus()).unwrap_or_else(|problems| panic!("{problems}"));
-    let rendered = render_plan(&plan, document.study());
+    let rendered = render_plan(&plan, document.study(), 80);
     (plan, rendered)
 }
 
@@ -185,7 +185,7 @@ fn a_plan_that_cannot_run_is_shown_when_asked_for() {
     assert_eq!(plan.points.len(), PUREFLEX_TABLE_2.len());
     assert!(problems.expect("two cores are too few").list().len() > 2);
     assert!(Plan::of(&document, &two_cpus()).is_err());
-    insta::assert_snapshot!(render_plan(&plan, document.study()));
+    insta::assert_snapshot!(render_plan(&plan, document.study(), 80));
 }
 
 #[test]

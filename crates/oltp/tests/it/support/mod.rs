@@ -7,7 +7,6 @@ pub(crate) mod workload;
 
 use std::{
     fs,
-    net::TcpListener,
     os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -47,8 +46,6 @@ pub(crate) struct Server {
     process: Option<Child>,
     dir: TempDir,
     account: (Uid, Gid),
-    /// The port of encrypted connections.
-    tls_port: Option<u16>,
 }
 
 impl Drop for Server {
@@ -82,7 +79,6 @@ impl Server {
             process: None,
             account: account(),
             dir,
-            tls_port: None,
         };
         // The server's account must be able to enter the directory and to write there.
         std::os::unix::fs::chown(
@@ -106,59 +102,6 @@ impl Server {
         let create = "CREATE DATABASE shop";
         server.execute(&server.target_of(server.first_database()), create);
         server
-    }
-
-    /// The same, with a port of 127.0.0.1 for encrypted connections under a certificate of its own.
-    pub(crate) fn start_with_tls(kind: Kind) -> Self {
-        let mut server = Self::start(kind);
-        server.stop();
-        for name in ["server", "stranger"] {
-            server.make_certificate(name);
-        }
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        server.tls_port = Some(free.local_addr().expect("an address").port());
-        drop(free);
-        server.run();
-        server
-    }
-
-    /// Makes `NAME.pem` and `NAME.key`, for 127.0.0.1 and `db.test`.
-    fn make_certificate(&self, name: &str) {
-        let key = self.dir.path().join(format!("{name}.key"));
-        let mut command = Command::new("openssl");
-        command
-            .args([
-                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-            ])
-            .args(["-subj", "/CN=db.test"])
-            .args(["-addext", "subjectAltName=IP:127.0.0.1,DNS:db.test"])
-            .args(["-addext", "basicConstraints=critical,CA:FALSE"])
-            .arg("-keyout")
-            .arg(&key)
-            .arg("-out")
-            .arg(self.certificate(name));
-        let output = command.output().expect("openssl starts");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        let (user, group) = (self.account.0.as_raw(), self.account.1.as_raw());
-        std::os::unix::fs::chown(&key, Some(user), Some(group)).expect("the server's own key");
-    }
-
-    pub(crate) fn certificate(&self, name: &str) -> PathBuf {
-        self.dir.path().join(format!("{name}.pem"))
-    }
-
-    /// A URL of the encrypted port.
-    pub(crate) fn tls_url(&self, account: &str, parameters: &str) -> String {
-        let port = self.tls_port.expect("a server with TLS");
-        let scheme = match self.kind {
-            Kind::MariaDb => "mysql",
-            Kind::Postgres => "postgresql",
-        };
-        format!("{scheme}://{account}@127.0.0.1:{port}/shop?{parameters}")
     }
 
     fn initialise(&self) {
@@ -231,16 +174,8 @@ impl Server {
                     format!("--pid-file={dir}/my.pid"),
                     format!("--tmpdir={}", self.tmp().display()),
                 ]);
-                match self.tls_port {
-                    None => command.arg("--skip-networking"),
-                    Some(port) => command.args([
-                        format!("--port={port}"),
-                        "--bind-address=127.0.0.1".to_owned(),
-                        format!("--ssl-cert={dir}/server.pem"),
-                        format!("--ssl-key={dir}/server.key"),
-                    ]),
-                };
                 command.args([
+                    "--skip-networking",
                     "--innodb-log-file-size=32M",
                     "--innodb-buffer-pool-size=64M",
                     "--local-infile=1",
@@ -249,24 +184,14 @@ impl Server {
             }
             Kind::Postgres => {
                 let mut command = self.command(&program("postgres", POSTGRES_DIRECTORIES));
-                command
-                    .arg("-D")
-                    .arg(&data)
-                    .args(["-k", &dir, "-c", "shared_buffers=32MB", "-c"]);
-                match self.tls_port {
-                    None => command.arg("listen_addresses="),
-                    Some(port) => command.args([
-                        "listen_addresses=127.0.0.1".to_owned(),
-                        "-p".to_owned(),
-                        port.to_string(),
-                        "-c".to_owned(),
-                        "ssl=on".to_owned(),
-                        "-c".to_owned(),
-                        format!("ssl_cert_file={dir}/server.pem"),
-                        "-c".to_owned(),
-                        format!("ssl_key_file={dir}/server.key"),
-                    ]),
-                };
+                command.arg("-D").arg(&data).args([
+                    "-k",
+                    &dir,
+                    "-c",
+                    "listen_addresses=",
+                    "-c",
+                    "shared_buffers=32MB",
+                ]);
                 command
             }
         };
@@ -324,10 +249,7 @@ impl Server {
         let dir = self.dir.path().display();
         match self.kind {
             Kind::MariaDb => format!("mysql://{account}@/{database}?socket={dir}/my.sock"),
-            Kind::Postgres => {
-                let port = self.tls_port.unwrap_or(5432);
-                format!("postgresql://{account}@/{database}?host={dir}&port={port}")
-            }
+            Kind::Postgres => format!("postgresql://{account}@/{database}?host={dir}"),
         }
     }
 
@@ -366,8 +288,7 @@ impl Server {
         assert_eq!(self.kind, Kind::Postgres);
         fs::write(
             self.data().join("pg_hba.conf"),
-            "local all oe trust\nlocal all all scram-sha-256\n\
-             hostssl all all 127.0.0.1/32 scram-sha-256\n",
+            "local all oe trust\nlocal all all scram-sha-256\n",
         )
         .expect("written");
         self.execute(&self.target(), "SELECT pg_reload_conf()");

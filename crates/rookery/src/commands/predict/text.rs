@@ -7,10 +7,15 @@ use rookery_analysis::{
     predict::{Calibration, Forecast, Holdout, Kept, Numbers, Packing, Ranged},
 };
 use rookery_cast::truncate_i32;
+use rookery_text::Table;
 use rookery_workload::UnitOfWork;
 use serde::Serialize;
 
-use crate::{cli::PredictArgs, commands::predict::VariantForecast, output::printable};
+use crate::{
+    cli::PredictArgs,
+    commands::predict::VariantForecast,
+    output::{self, printable},
+};
 
 /// One hold-out, or why there is none.
 #[derive(Debug, Serialize)]
@@ -509,24 +514,8 @@ fn one_holdout(out: &mut String, holdout: &Holdout, work: &UnitOfWork) {
 }
 
 fn table(out: &mut String, rows: &[Vec<String>]) {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let heads = rows.first().map_or(0, Vec::len);
-    // A reason in place of numbers runs over the columns.
-    let width = |column: usize| {
-        let of = rows
-            .iter()
-            .filter(|row| row.len() == heads)
-            .filter_map(|row| row.get(column));
-        of.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for row in rows {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        let _ = writeln!(out, "  {}", cells.join("  ").trim_end());
+    if let Some((heads, rows)) = rows.split_first() {
+        *out += &Table::new(heads.clone(), rows.to_vec()).render(output::width());
     }
 }
 

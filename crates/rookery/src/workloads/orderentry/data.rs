@@ -130,7 +130,7 @@ pub(crate) fn run(args: &DataOrderentryArgs) -> Result<Code, Failure> {
         });
     }
     let megabytes = written.bytes as f64 / 1e6;
-    output::result(format!(
+    output::text(format!(
         "{} files, {} rows, {megabytes:.1} MB in {:.2} s: {:.0} MB/s to {}",
         written.files,
         written.rows,

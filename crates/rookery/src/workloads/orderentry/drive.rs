@@ -154,7 +154,7 @@ pub(crate) fn run(args: &DriveOrderentryArgs) -> Result<Code, Failure> {
     if args.json {
         output::json(&Json::of(&report, &options, &remarks))?;
     } else {
-        output::result(format!("{target}: {}", text(&report, &options, &remarks)));
+        output::text(format!("{target}: {}", text(&report, &options, &remarks)));
     }
     if !report.ledger_holds() {
         return Err(Failure::new(

@@ -126,7 +126,7 @@ pub(crate) fn run(args: &LoadOrderentryArgs) -> Result<Code, Failure> {
             Some(checking) => format!("verified in {:.2} s", checking.as_secs_f64()),
             None => "not verified".to_owned(),
         };
-        output::result(format!(
+        output::text(format!(
             "{target}: {}, {} warehouses\n{} rows, {megabytes:.1} MB sent in {rows_seconds:.2} s \
              ({speed:.0} MB/s); keys, indexes and statistics in {index_seconds:.2} s; {verified}",
             loaded.version,

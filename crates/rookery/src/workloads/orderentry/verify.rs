@@ -131,7 +131,7 @@ pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
         } else {
             String::new()
         };
-        output::result(format!(
+        output::text(format!(
             "{target}: {}, {} warehouses{mini}, seed {}\n{}{}since load: {} new orders, {} \
              payments, {} orders delivered",
             found.version,

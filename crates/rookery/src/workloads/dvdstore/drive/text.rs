@@ -16,7 +16,7 @@ pub(super) fn print(measurement: &Measurement, faults: &[String]) {
         print_guest(measurement, guest);
     }
     if measurement.guests.len() > 1 {
-        output::result(format!(
+        output::text(format!(
             "all {} targets: {:.0} orders/min, {:.0} requests/s",
             measurement.guests.len(),
             measurement.units_per_minute(),
@@ -24,7 +24,7 @@ pub(super) fn print(measurement: &Measurement, faults: &[String]) {
         ));
     }
     let driver = &measurement.driver;
-    output::result(format!(
+    output::text(format!(
         "driver: {:.1} % of CPU {:?}, {:.1} us of CPU per request, lag p99 {} us",
         100.0 * driver.cpu_share,
         driver.cpus,
@@ -32,7 +32,7 @@ pub(super) fn print(measurement: &Measurement, faults: &[String]) {
         driver.lag_p99_us
     ));
     if let Some(arrivals) = &driver.arrivals {
-        output::result(format!(
+        output::text(format!(
             "arrivals: {} {} drawn, {} started ({}), {} dropped; lateness p50 {} us, p99 {} us, \
              max {} us",
             arrivals.drawn,
@@ -46,10 +46,10 @@ pub(super) fn print(measurement: &Measurement, faults: &[String]) {
         ));
     }
     for freeze in hidden_freezes(measurement) {
-        output::result(format!("NOTE: {}", freeze.sentence()));
+        output::text(format!("NOTE: {}", freeze.sentence()));
     }
     for fault in faults {
-        output::result(format!("VOID: {fault}"));
+        output::text(format!("VOID: {fault}"));
     }
 }
 
@@ -63,7 +63,7 @@ fn loop_type(mode: Mode, users: u32) -> String {
 }
 
 fn print_guest(measurement: &Measurement, guest: &GuestMeasurement) {
-    output::result(format!(
+    output::text(format!(
         "{} ({})",
         guest.guest,
         loop_type(measurement.mode, guest.users)
@@ -71,13 +71,13 @@ fn print_guest(measurement: &Measurement, guest: &GuestMeasurement) {
     if let Some(shop) = guest.counters.dvdstore() {
         let totals =
             original::window_totals(shop, measurement.window.end_s - measurement.window.start_s);
-        output::result(lines::final_line(None, &totals, &original::calls(shop)));
-        output::result(lines::from_start_line(
+        output::text(lines::final_line(None, &totals, &original::calls(shop)));
+        output::text(lines::from_start_line(
             shop.n_purchase_from_start,
             shop.n_rollbacks_from_start,
         ));
     }
-    output::result(format!(
+    output::text(format!(
         "{:14} {:>9} {:>8} {:>10} {:>10} {:>10} {:>10}",
         "operation", "completed", "failed", "p50 ms", "p95 ms", "p99 ms", "max ms"
     ));
@@ -87,7 +87,7 @@ fn print_guest(measurement: &Measurement, guest: &GuestMeasurement) {
             value.map_or("n/a".to_owned(), |us| format!("{:.2}", us as f64 / 1e3))
         };
         let [p50, p95, p99] = percentiles(latencies);
-        output::result(format!(
+        output::text(format!(
             "{:14} {:>9} {:>8} {:>10} {:>10} {:>10} {:>10}",
             operation.name,
             operation.completed,

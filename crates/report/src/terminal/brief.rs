@@ -1,0 +1,94 @@
+//! What a run found in a few lines, for the end of `rookery run`.
+
+use rookery_analysis::{Analysis, Run, points::PointSummary};
+use rookery_store::TrialStatus;
+use rookery_text::hanging;
+
+use super::{plain, trial_counts};
+use crate::prose::{answer, caveats, limits, words};
+
+/// Width of the column of labels.
+const LABEL: usize = 10;
+
+/// Title, answer, limits, trust and caveats, in lines of `width`.
+pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize) -> String {
+    let parts = [
+        ("answer", without_limits(run, first_answer(run, analysis))),
+        ("limits", limits_line(run, analysis)),
+        ("trust", trust_line(run)),
+        ("caveats", caveats_line(run, analysis)),
+    ];
+    let title = hanging("", &plain(&run.header.title), width);
+    let lines = parts
+        .iter()
+        .flat_map(|(label, text)| hanging(&format!("{label:LABEL$}"), &plain(text), width));
+    title
+        .into_iter()
+        .chain(lines)
+        .collect::<Vec<_>>()
+        .join("\n")
+        + "\n"
+}
+
+/// The limits have a line of their own.
+fn without_limits(run: &Run, answer: String) -> String {
+    match limits::limits(&run.header.study.qos) {
+        Some(limits) => answer.replace(&format!(" The limits: {limits}."), ""),
+        None => answer,
+    }
+}
+
+/// The first sentence of the answer: what the report says first.
+pub(crate) fn first_answer(run: &Run, analysis: &Analysis) -> String {
+    let first = answer::answer(run, analysis).into_iter().next();
+    first.unwrap_or_else(|| "This run gives no answer.".to_owned())
+}
+
+/// The limits, and how many points met them: `p95 of every request within 250 ms; met by 3 of 5
+/// points, missed by 1, not judged at 1`.
+fn limits_line(run: &Run, analysis: &Analysis) -> String {
+    let Some(limits) = limits::limits(&run.header.study.qos) else {
+        return "the study sets none".to_owned();
+    };
+    let points = &analysis.points;
+    let count =
+        |state: fn(&PointSummary) -> bool| points.iter().filter(|point| state(point)).count();
+    let met = count(|point| point.limits.passed > 0 && point.limits.failed == 0);
+    let mut text = format!("{limits}; met at {met} of {} points", points.len());
+    for (count, state) in [
+        (count(|point| point.limits.failed > 0), "missed"),
+        (
+            count(|point| point.limits.passed + point.limits.failed == 0),
+            "not judged",
+        ),
+    ] {
+        if count > 0 {
+            text += &format!(", {state} at {count}");
+        }
+    }
+    text
+}
+
+/// What became of the trials, and whether any was simulated.
+fn trust_line(run: &Run) -> String {
+    let simulated = if words::simulated(run) {
+        "; simulated: nothing was measured"
+    } else {
+        ""
+    };
+    let void = match run.count(TrialStatus::Void) {
+        0 => "",
+        _ => "; void trials are in no average",
+    };
+    format!("{}{void}{simulated}", trial_counts(run))
+}
+
+/// How many caveats there are, and the first.
+fn caveats_line(run: &Run, analysis: &Analysis) -> String {
+    let all = caveats::caveats(run, analysis);
+    match all.split_first() {
+        None => "none".to_owned(),
+        Some((only, [])) => only.clone(),
+        Some((first, more)) => format!("{first} (and {} more)", more.len()),
+    }
+}
