@@ -2,7 +2,8 @@
 //! `cargo xtask docs`, compared by `cargo xtask tidy`.
 //!
 //! A table stands in a page between the lines `<!-- begin: PATH -->` and `<!-- end -->`, where
-//! PATH is the tuning file that it shows, or `error codes` for those of the product.
+//! PATH is the tuning file that it shows, or names what the project itself says: [`CODES`],
+//! [`EXPORTS`], [`METRICS`].
 
 mod codes;
 
@@ -11,9 +12,18 @@ use std::{fmt::Write as _, fs, path::Path};
 use serde::Deserialize;
 
 /// Pages that contain such tables.
-const PAGES: &[&str] = &["docs/tunings.md", "docs/databases.md", "docs/exit-codes.md"];
+const PAGES: &[&str] = &[
+    "docs/tunings.md",
+    "docs/databases.md",
+    "docs/exit-codes.md",
+    "docs/exports.md",
+];
 /// What stands in place of a file for the codes of errors.
 const CODES: &str = "error codes";
+/// For the tables of exports.
+const EXPORTS: &str = "tables of exports";
+/// For the metrics of workloads.
+const METRICS: &str = "metrics of workloads";
 const BEGIN: &str = "<!-- begin: ";
 const END: &str = "<!-- end -->";
 
@@ -88,19 +98,27 @@ fn rendered(root: &Path, page: &Path) -> Result<(String, String), String> {
             .and_then(|rest| rest.strip_suffix(" -->"))
         {
             inside = true;
-            if file == CODES {
-                new.push_str(&codes::table(root)?);
-                continue;
-            }
-            let text = fs::read_to_string(root.join(file))
-                .map_err(|error| format!("{file}, named in {}: {error}", page.display()))?;
-            new.push_str(&tables(&text).map_err(|error| format!("{file}: {error}"))?);
+            new.push_str(&table_of(root, page, file)?);
         }
     }
     if inside {
         return Err(format!("{}: a table has no line `{END}`", page.display()));
     }
     Ok((old, new))
+}
+
+/// The tables of a marker.
+fn table_of(root: &Path, page: &Path, marker: &str) -> Result<String, String> {
+    match marker {
+        CODES => codes::table(root),
+        EXPORTS => Ok(rookery_export::dictionary()),
+        METRICS => Ok(rookery_export::metrics()),
+        file => {
+            let text = fs::read_to_string(root.join(file))
+                .map_err(|error| format!("{file}, named in {}: {error}", page.display()))?;
+            tables(&text).map_err(|error| format!("{file}: {error}"))
+        }
+    }
 }
 
 /// The settings of a tuning file as a table, and below it those that no longer exist.

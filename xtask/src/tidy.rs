@@ -40,11 +40,11 @@ const LAYERS: &[&[&str]] = &[
     ],
     &["rookery-analysis"],
     &["rookery-lab"],
-    &["rookery-report", "rookery"],
+    &["rookery-report", "rookery-export", "rookery"],
 ];
 
 /// Crates that read stored runs and never touch a guest.
-const STORE_READERS: &[&str] = &["rookery-analysis", "rookery-report"];
+const STORE_READERS: &[&str] = &["rookery-analysis", "rookery-report", "rookery-export"];
 
 /// Crates outside the layers: tests and tasks.
 const OUTSIDE: &[&str] = &["rookery-testkit", "xtask"];

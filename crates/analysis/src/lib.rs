@@ -34,6 +34,7 @@ mod meaning;
 pub mod metrics;
 pub mod points;
 pub mod predict;
+mod reduce;
 mod run;
 pub mod scaling;
 pub mod schema;

@@ -6,7 +6,9 @@ use rookery_store::{
 };
 use rookery_study::Study;
 
-/// Everything that the store of a run holds.
+use crate::reduce::Reducer;
+
+/// Everything that the store of a run holds; long series of resources are merged to shorter ones.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Study, plan, host.
@@ -37,7 +39,7 @@ impl Run {
     /// When a table is damaged.
     pub fn read(store: &Store) -> Result<Self, StoreError> {
         let with_record = |row: TrialRow| {
-            let record = store.record(row.trial.id)?;
+            let record = record(store, row.trial.id)?;
             Ok(TrialData { row, record })
         };
         Ok(Self {
@@ -72,6 +74,27 @@ impl Run {
             .find(|point| point.id == trial.row.trial.point);
         point.map_or(&self.header.study, |point| plan.study_of(point))
     }
+}
+
+/// What a trial yielded, with at most about [`MOST_SAMPLES`](crate::reduce::MOST_SAMPLES) samples
+/// of resources.
+fn record(store: &Store, trial: u32) -> Result<Option<TrialRecord>, StoreError> {
+    let Some(mut record) = store.outline(trial)? else {
+        return Ok(None);
+    };
+    let window = record.measurement.as_ref().map(|measured| measured.window);
+    let mut reducer = Reducer::new(store.resource_count(trial)?, window);
+    store.visit_resources(trial, |sample| reducer.push(sample))?;
+    record.resources = reducer.finish();
+    record.machines = store.machines(trial)?;
+    for guest in record
+        .measurement
+        .iter_mut()
+        .flat_map(|own| &mut own.guests)
+    {
+        guest.series = store.seconds(trial, &guest.guest)?;
+    }
+    Ok(Some(record))
 }
 
 impl TrialData {

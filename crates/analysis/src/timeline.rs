@@ -94,23 +94,69 @@ fn cores(resources: &[ResourceSample], subject: &str) -> Vec<(f64, f64)> {
 }
 
 fn guest_cores(resources: &[ResourceSample]) -> Vec<(f64, f64)> {
-    let mut guests: Vec<(f64, f64)> = Vec::new();
-    for sample in resources
+    let mut guests: Vec<(f64, f64)> = resources
         .iter()
         .filter(|sample| cpu::is_guest(sample) && sample.cpu_cores.is_finite())
-    {
-        let at = tenths(sample.at_s);
-        match guests.iter_mut().rev().find(|(known, _)| *known == at) {
-            Some((_, sum)) => *sum += sample.cpu_cores,
-            None => guests.push((at, sample.cpu_cores)),
-        }
-    }
+        .map(|sample| (tenths(sample.at_s), sample.cpu_cores))
+        .collect();
     guests.sort_by(|a, b| a.0.total_cmp(&b.0));
+    guests.dedup_by(|next, sum| {
+        let same = next.0 == sum.0;
+        sum.1 += if same { next.1 } else { 0.0 };
+        same
+    });
     guests
+}
+
+/// Most points of a line; a longer one is drawn by less.
+pub const MOST_POINTS: usize = 1000;
+
+/// A line of at most [`MOST_POINTS`] points that looks like the whole: of each of equal parts the
+/// smallest and the largest value, at their own times.
+#[must_use]
+pub fn envelope(values: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if values.len() <= MOST_POINTS {
+        return values.to_vec();
+    }
+    let part = values.len().div_ceil(MOST_POINTS / 2);
+    values
+        .chunks(part)
+        .flat_map(|part| {
+            let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+            let mut both: Vec<(f64, f64)> =
+                [part.iter().min_by(by_value), part.iter().max_by(by_value)]
+                    .into_iter()
+                    .flatten()
+                    .copied()
+                    .collect();
+            both.sort_by(|a, b| a.0.total_cmp(&b.0));
+            both.dedup();
+            both
+        })
+        .collect()
 }
 
 /// Samples of one round are taken one after the other; to a tenth of a second they are of the same
 /// moment.
 fn tenths(at_s: f64) -> f64 {
     (10.0 * at_s).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_keeps_its_extremes() {
+        let mut values: Vec<(f64, f64)> = (0..1_000_000)
+            .map(|at| (f64::from(at), f64::from(at % 10)))
+            .collect();
+        values[456_789].1 = 99.0;
+        values[7].1 = -5.0;
+        let drawn = envelope(&values);
+        assert!(drawn.len() <= MOST_POINTS, "{}", drawn.len());
+        assert!(drawn.contains(&(456_789.0, 99.0)) && drawn.contains(&(7.0, -5.0)));
+        assert!(drawn.is_sorted_by(|a, b| a.0 <= b.0));
+        assert_eq!(envelope(&values[..1000]), values[..1000]);
+    }
 }

@@ -334,6 +334,7 @@ pub(crate) struct CompareArgs {
 pub(crate) enum ExportFormat {
     Csv,
     Json,
+    Parquet,
 }
 
 #[derive(Debug, Args)]
@@ -341,11 +342,14 @@ pub(crate) struct ExportArgs {
     /// A run's directory, name or id, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// Format: one JSON document to standard output (or --out FILE), or one CSV file per table into
-    /// --out DIR
+    /// Format: one JSON document to standard output (or --out FILE), or one CSV or Parquet file per
+    /// table into --out DIR
     #[arg(long, value_enum)]
     pub(crate) format: ExportFormat,
-    /// Where to write [default for csv: DIR/export beside the store]
+    /// Write this table alone, or several; histograms are written only so [default: all others]
+    #[arg(long = "table", value_name = "NAME")]
+    pub(crate) tables: Vec<String>,
+    /// Where to write [default for csv and parquet: DIR/export beside the store]
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]

@@ -7,6 +7,7 @@ use std::{
 
 use rookery_diagnosis::{Diagnosis, ErrorFields};
 use rookery_driver::DriverError;
+use rookery_export::ExportError;
 use rookery_guest::GuestError;
 use rookery_host::settings::ProfileError;
 use rookery_lab::LabError;
@@ -223,6 +224,16 @@ pub(crate) fn code_of_problems(problems: &[Problem]) -> Code {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self::from_error(Code::Store, &error)
+    }
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Self {
+        let code = match error {
+            ExportError::NoTable { .. } => Code::Usage,
+            ExportError::Store(_) | ExportError::Write { .. } => Code::Store,
+        };
+        Self::from_error(code, &error)
     }
 }
 

@@ -4,11 +4,12 @@
 use std::{
     env,
     fmt::Display,
-    io::{self, ErrorKind, IsTerminal as _, Write, stderr, stdout},
+    io::{self, BufWriter, ErrorKind, IsTerminal as _, Write, stderr, stdout},
     os::fd::AsFd,
     process::exit,
 };
 
+use rookery_export::ExportError;
 use rookery_text::{DEFAULT_WIDTH, hanging, wrapped};
 use terminal_size::{Width, terminal_size_of};
 
@@ -63,6 +64,18 @@ pub(crate) fn result(text: impl Display) {
             remark(failure.help("redirect it to a place with room, or to /dev/null"));
             exit(Code::Store as i32);
         }
+    }
+}
+
+/// Print a long result as it is made; a reader that has seen enough ends the process.
+pub(crate) fn stream(
+    write: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>,
+) -> Result<Code, Failure> {
+    let mut out = BufWriter::new(stdout().lock());
+    match write(&mut out) {
+        Ok(()) => Ok(Code::Done),
+        Err(ExportError::Write { source, .. }) if source.kind() == ErrorKind::BrokenPipe => exit(0),
+        Err(error) => Err(error.into()),
     }
 }
 

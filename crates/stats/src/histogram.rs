@@ -172,6 +172,14 @@ impl Latencies {
         None
     }
 
+    /// Its buckets that hold values, in ascending order: upper bound, us, and number of values.
+    pub fn buckets_us(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.counts.iter_recorded().map(|bucket| {
+            let bound = self.counts.highest_equivalent(bucket.value_iterated_to());
+            (bound, u64::from(bucket.count_at_value()))
+        })
+    }
+
     /// The histogram in the V2 encoding of HdrHistogram; [`Self::overflow`] travels apart.
     #[must_use]
     pub fn to_blob(&self) -> Vec<u8> {

@@ -93,14 +93,6 @@ pub enum StoreError {
         /// Why not.
         what: String,
     },
-    /// A file of an export could not be written.
-    #[error("cannot write the export: {source}")]
-    Export {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
 }
 
 impl StoreError {
@@ -114,8 +106,7 @@ impl StoreError {
             | Self::Database { path, .. }
             | Self::Gone { path, .. }
             | Self::Damaged { path, .. }
-            | Self::State { path, .. }
-            | Self::Export { path, .. } => path,
+            | Self::State { path, .. } => path,
         }
     }
 }
@@ -132,7 +123,6 @@ impl Diagnosis for StoreError {
             Self::Database { .. } => "store::database",
             Self::Damaged { .. } => "store::damaged",
             Self::State { .. } => "store::state",
-            Self::Export { .. } => "store::export",
         }
     }
 
@@ -169,7 +159,6 @@ impl Diagnosis for StoreError {
             }
             Self::Damaged { .. } => "restore the file from a copy, or run the study again",
             Self::State { .. } => return None,
-            Self::Export { .. } => "choose a directory that you may write to, with --out",
         };
         Some(help.to_owned())
     }

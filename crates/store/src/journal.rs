@@ -209,15 +209,30 @@ impl Store {
         params: impl rusqlite::Params,
         read: impl Fn(&Cells<'_>) -> Result<T, Damage>,
     ) -> Result<Vec<T>, StoreError> {
+        let mut all = Vec::new();
+        self.visit(table, sql, params, |cells| {
+            all.push(read(cells)?);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Visit the rows of a query, which are checked one by one.
+    pub(crate) fn visit(
+        &self,
+        table: &'static str,
+        sql: &str,
+        params: impl rusqlite::Params,
+        mut read: impl FnMut(&Cells<'_>) -> Result<(), Damage>,
+    ) -> Result<(), StoreError> {
         let damaged = |error: rusqlite::Error| self.damaged(table, error);
         let mut statement = self.connection.prepare_cached(sql).map_err(damaged)?;
         let mut rows = statement.query(params).map_err(damaged)?;
-        let mut all = Vec::new();
         while let Some(row) = rows.next().map_err(damaged)? {
             let cells = Cells(row);
-            all.push(read(&cells).map_err(|error| self.damaged_row(table, &cells, error))?);
+            read(&cells).map_err(|error| self.damaged_row(table, &cells, error))?;
         }
-        Ok(all)
+        Ok(())
     }
 
     pub(crate) fn damaged(&self, table: &'static str, source: impl Into<Damage>) -> StoreError {
@@ -229,7 +244,7 @@ impl Store {
         }
     }
 
-    fn damaged_row(
+    pub(crate) fn damaged_row(
         &self,
         table: &'static str,
         cells: &Cells<'_>,

@@ -11,7 +11,6 @@ mod cells;
 mod connection;
 mod damage;
 mod error;
-mod export;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 #[cfg(test)]
@@ -26,6 +25,7 @@ mod open;
 mod plan_check;
 mod pools;
 mod read;
+mod rows;
 pub mod schema;
 mod store_file;
 #[cfg(test)]
@@ -37,7 +37,6 @@ mod write;
 pub use cells::CellError;
 pub use damage::Damage;
 pub use error::StoreError;
-pub use export::{export_csv, export_json};
 pub use journal::Store;
 pub use model::{
     Attempt, AuditRow, GuestAudit, GuestLog, HostDescription, Note, Outcome, Reason, RunHeader,
@@ -45,3 +44,4 @@ pub use model::{
 };
 pub use plan_check::{Entry, PlanFault};
 pub use pools::{PoolRound, PoolSizing};
+pub use rows::{Cell, CellKind};

@@ -2,7 +2,7 @@
 
 use rookery_stats::{
     CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Latencies,
-    Measurement, OperationMeasurement, ResourceSample, SecondSample, Window,
+    MachineLook, Measurement, OperationMeasurement, ResourceSample, SecondSample, Window,
     qos::{Limited, RuleResult, Verdict},
 };
 
@@ -18,6 +18,27 @@ impl Store {
     /// # Errors
     /// When a table is damaged.
     pub fn record(&self, trial: u32) -> Result<Option<TrialRecord>, StoreError> {
+        let Some(mut record) = self.outline(trial)? else {
+            return Ok(None);
+        };
+        record.machines = self.machines(trial)?;
+        self.visit_resources(trial, |sample| record.resources.push(sample))?;
+        for guest in record
+            .measurement
+            .iter_mut()
+            .flat_map(|own| &mut own.guests)
+        {
+            guest.series = self.seconds(trial, &guest.guest)?;
+        }
+        Ok(Some(record))
+    }
+
+    /// What a trial yielded without its series, which may be long: `resources`, `machines` and the
+    /// `series` of guests are empty.
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn outline(&self, trial: u32) -> Result<Option<TrialRecord>, StoreError> {
         let sql = "SELECT * FROM records WHERE trial = ?1";
         let ends = self.collect("records", sql, [trial], |cells| {
             Ok((cells.named("outcome")?, cells.real("ready_s")?))
@@ -30,13 +51,58 @@ impl Store {
             reasons: self.reasons(trial)?,
             measurement: self.measurement(trial)?,
             verdict: self.verdict(trial)?,
-            resources: self.of_trial("resources", trial, resource)?,
-            machines: self.of_trial("machines", trial, machines::read)?,
+            resources: Vec::new(),
+            machines: Vec::new(),
             audits: self.audits(trial)?,
             logs: self.of_trial("logs", trial, log)?,
             tunings: self.of_trial("tunings", trial, tuning)?,
             ready_s,
         }))
+    }
+
+    /// Visit the samples of resources of a trial in the order of time, one at a time.
+    ///
+    /// # Errors
+    /// When the table is damaged.
+    pub fn visit_resources(
+        &self,
+        trial: u32,
+        mut visit: impl FnMut(ResourceSample),
+    ) -> Result<(), StoreError> {
+        let sql = "SELECT * FROM resources WHERE trial = ?1 ORDER BY position";
+        self.visit("resources", sql, [trial], |cells| {
+            visit(resource(cells)?);
+            Ok(())
+        })
+    }
+
+    /// How many samples of resources a trial has.
+    ///
+    /// # Errors
+    /// When the table is damaged.
+    pub fn resource_count(&self, trial: u32) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) AS samples FROM resources WHERE trial = ?1";
+        let counts = self.collect("resources", sql, [trial], |cells| {
+            Ok(cells.count("samples")?)
+        })?;
+        Ok(counts.first().copied().unwrap_or(0))
+    }
+
+    /// The looks at virtual machines of a trial, in the order of time.
+    ///
+    /// # Errors
+    /// When the table is damaged.
+    pub fn machines(&self, trial: u32) -> Result<Vec<MachineLook>, StoreError> {
+        self.of_trial("machines", trial, machines::read)
+    }
+
+    /// The seconds of a guest of a trial, in order.
+    ///
+    /// # Errors
+    /// When the table is damaged.
+    pub fn seconds(&self, trial: u32, guest: &str) -> Result<Vec<SecondSample>, StoreError> {
+        let sql = "SELECT * FROM seconds WHERE trial = ?1 AND guest = ?2 ORDER BY second";
+        self.collect("seconds", sql, (trial, guest), second)
     }
 
     fn of_trial<T>(
@@ -83,8 +149,6 @@ impl Store {
         let key = (trial, guest.guest.as_str());
         let sql = "SELECT * FROM operations WHERE trial = ?1 AND guest = ?2 ORDER BY position";
         let operations = self.collect("operations", sql, key, operation)?;
-        let sql = "SELECT * FROM seconds WHERE trial = ?1 AND guest = ?2 ORDER BY second";
-        let series = self.collect("seconds", sql, key, second)?;
         let sql = "SELECT * FROM errors WHERE trial = ?1 AND guest = ?2 ORDER BY position";
         let tallies = self.collect("errors", sql, key, |cells| {
             Ok((cells.count("position")?, tally(cells)?))
@@ -95,7 +159,6 @@ impl Store {
             Ok((cells.count("position")?, example(cells)?))
         })?;
         guest.operations = operations;
-        guest.series = series;
         guest.errors = tallies
             .into_iter()
             .map(|(position, mut tally)| {

@@ -2,7 +2,7 @@
 
 use rookery_analysis::{
     Run,
-    timeline::{GuestSeries, Timeline, timelines},
+    timeline::{GuestSeries, Timeline, envelope, timelines},
 };
 
 use super::data::{Datum, Figure, Mark, Panel, Row, Series};
@@ -82,9 +82,9 @@ fn line(name: &str, values: &[(f64, f64)]) -> Option<Series> {
     (!values.is_empty()).then(|| Series {
         name: name.to_owned(),
         mark: Mark::Line,
-        data: values
-            .iter()
-            .map(|(at, value)| Datum::at(*at, *value))
+        data: envelope(values)
+            .into_iter()
+            .map(|(at, value)| Datum::at(at, value))
             .collect(),
     })
 }

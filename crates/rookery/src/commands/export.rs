@@ -1,6 +1,13 @@
 //! `rookery export`: a stored run for other programs.
 
-use rookery_analysis::{Run, layers};
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter},
+    path::{Path, PathBuf},
+};
+
+use rookery_export::{CsvFiles, ExportError, JsonDocument, ParquetFiles, Table};
+use rookery_store::Store;
 
 use crate::{
     cli::{ExportArgs, ExportFormat},
@@ -12,33 +19,48 @@ use crate::{
 pub(crate) fn run(args: &ExportArgs) -> Result<Code, Failure> {
     let directory = rookery_lab::find(&args.places.runs, &args.run)?;
     let store = report::open(&directory)?;
-    let failure = |error: rookery_store::StoreError| Failure::from(error);
-    match args.format {
-        ExportFormat::Csv => {
-            let out = args.out.clone().unwrap_or_else(|| directory.join("export"));
-            rookery_store::export_csv(&store, &out).map_err(failure)?;
-            output::result(out.display());
-            Ok(Code::Done)
+    let chosen = rookery_export::chosen(&args.tables)?;
+    let folder = || args.out.clone().unwrap_or_else(|| directory.join("export"));
+    let out = match (args.format, &args.out) {
+        (ExportFormat::Csv, _) => tables(&store, &chosen, folder(), CsvFiles::create)?,
+        (ExportFormat::Parquet, _) => tables(&store, &chosen, folder(), ParquetFiles::create)?,
+        (ExportFormat::Json, Some(out)) => json_file(&store, &chosen, out)?,
+        (ExportFormat::Json, None) => {
+            return output::stream(|out| {
+                let path = Path::new("standard output");
+                let mut document = JsonDocument::begin(out, path)?;
+                rookery_export::write(&store, &mut document, &chosen)?;
+                document.finish().map(|_| ())
+            });
         }
-        ExportFormat::Json => {
-            let mut value = rookery_store::export_json(&store).map_err(failure)?;
-            // What is judged of it, beside what is stored.
-            let run = Run::read(&store).map_err(failure)?;
-            value["layers"] = serde_json::to_value(layers::across(&[&run]))
-                .map_err(|error| Failure::new(Code::Internal, error))?;
-            let Some(out) = &args.out else {
-                return output::json(&value);
-            };
-            let text = serde_json::to_vec_pretty(&value)
-                .map_err(|error| Failure::new(Code::Internal, error))?;
-            rookery_lab::write_whole(out, &text).map_err(|error| {
-                Failure::new(
-                    Code::Store,
-                    format!("cannot write {}: {error}", out.display()),
-                )
-            })?;
-            output::result(out.display());
-            Ok(Code::Done)
-        }
-    }
+    };
+    output::result(out.display());
+    Ok(Code::Done)
+}
+
+/// One file per table, in `folder`.
+fn tables<W: rookery_export::TableWriter>(
+    store: &Store,
+    chosen: &[&'static Table],
+    folder: PathBuf,
+    create: impl Fn(&Path) -> Result<W, ExportError>,
+) -> Result<PathBuf, Failure> {
+    let mut writer = create(&folder)?;
+    rookery_export::write(store, &mut writer, chosen)?;
+    Ok(folder)
+}
+
+/// One document, under its name when it is whole.
+fn json_file(store: &Store, chosen: &[&'static Table], out: &Path) -> Result<PathBuf, Failure> {
+    let failed = |source: io::Error| ExportError::Write {
+        path: out.to_owned(),
+        source,
+    };
+    let part = out.with_extension("part");
+    let file = BufWriter::new(File::create(&part).map_err(failed)?);
+    let mut document = JsonDocument::begin(file, out)?;
+    rookery_export::write(store, &mut document, chosen)?;
+    document.finish()?;
+    fs::rename(&part, out).map_err(failed)?;
+    Ok(out.to_owned())
 }

@@ -201,6 +201,16 @@ impl Place {
     }
 }
 
+/// A metric of a guest in an exported run.
+pub(crate) fn metric(run: &serde_json::Value, guest: &serde_json::Value, name: &str) -> f64 {
+    let rows = run["metrics"].as_array().expect("metrics");
+    let own = rows.iter().find(|row| {
+        row["trial"] == guest["trial"] && row["guest"] == guest["guest"] && row["metric"] == name
+    });
+    own.and_then(|row| row["value"].as_f64())
+        .unwrap_or_else(|| panic!("{name} of {guest}"))
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         if !std::thread::panicking() {

@@ -70,7 +70,7 @@ fn killed_in_its_trial(kind: &str) {
         run["reasons"]
     );
     let audit = &run["audits"][0];
-    assert_eq!(audit["killed"], 1, "{audit}");
+    assert_eq!(audit["killed"], true, "{audit}");
     let number = |key: &str| audit[key].as_u64().expect(key);
     assert!(number("acknowledged") > 0, "it died under load: {audit}");
     assert!(

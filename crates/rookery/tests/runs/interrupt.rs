@@ -55,7 +55,7 @@ fn an_interrupted_run_cleans_up_and_goes_on() {
         .expect("rookery starts");
     assert!(went_to_its_end(&resumed), "{}", text(&resumed.stderr));
     let run = place.export();
-    let notes = run["run"]["notes"].to_string();
+    let notes = run["notes"].to_string();
     assert!(
         notes.contains("the study file has changed since the run began"),
         "{notes}"

@@ -31,7 +31,7 @@ fn orders_agree(run: &serde_json::Value, audits: usize) {
     assert_eq!(all.len(), audits, "{all:?}");
     for audit in all {
         assert_eq!(audit["found"], audit["acknowledged"], "{audit}");
-        assert_eq!(audit["consistent"], 1, "{audit}");
+        assert_eq!(audit["consistent"], true, "{audit}");
         assert!(
             audit["acknowledged"]
                 .as_u64()
@@ -157,7 +157,7 @@ fn a_killed_lamp_guest_has_every_order_that_its_users_were_told_of() {
     let run = place.export();
     assert_eq!(run["trials"][0]["status"], "failed", "{told}");
     let audit = &run["audits"][0];
-    assert_eq!(audit["killed"], 1, "{audit}\n{told}");
+    assert_eq!(audit["killed"], true, "{audit}\n{told}");
     let number = |key: &str| audit[key].as_u64().expect(key);
     assert!(number("acknowledged") > 0, "it died under load: {audit}");
     let possible = number("acknowledged")..=number("acknowledged") + number("unanswered");

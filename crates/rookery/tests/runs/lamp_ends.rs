@@ -226,7 +226,7 @@ fn a_run_survives_the_end_of_its_controller_in_every_phase() {
         trials.len() == 1 && trials.iter().all(measured),
         "{trials:?}"
     );
-    assert_eq!(run["audits"][0]["consistent"], 1, "{}", run["audits"]);
+    assert_eq!(run["audits"][0]["consistent"], true, "{}", run["audits"]);
     assert_nothing_left(&place, false, "in the end");
 }
 
@@ -263,9 +263,8 @@ fn two_runs_share_the_work_of_one_database() {
         .collect();
     let of = |words: &str| told.iter().filter(|told| told.contains(words)).count();
     assert_eq!(of("starting MariaDB"), 1, "one of them loads: {told:?}");
-    assert_eq!(
-        of("waiting for another run"),
-        1,
+    assert!(
+        of("waiting for another run") >= 1,
         "the other waits, and says so: {told:?}"
     );
     assert_nothing_left(&place, false, "after two runs");

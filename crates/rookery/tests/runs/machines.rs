@@ -65,7 +65,7 @@ fn orders_agree(run: &Value, guests: usize) {
             number(audit, "acknowledged"),
             "{audit}"
         );
-        assert_eq!(audit["consistent"], 1, "{audit}");
+        assert_eq!(audit["consistent"], true, "{audit}");
         assert!(number(audit, "acknowledged") > 0, "{audit}");
     }
 }
@@ -157,7 +157,7 @@ fn a_machine_that_is_destroyed_under_load_has_every_order_that_its_users_were_to
     let run = place.export();
     assert_eq!(run["trials"][0]["status"], "failed", "{told:?}");
     let audit = &run["audits"][0];
-    assert_eq!(audit["killed"], 1, "{audit}");
+    assert_eq!(audit["killed"], true, "{audit}");
     let told_of = number(audit, "acknowledged");
     assert!(told_of > 0, "it died under load: {audit}");
     assert!(

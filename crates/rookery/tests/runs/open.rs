@@ -42,12 +42,10 @@ fn visitors_arrive_order_and_leave() {
         assert!(measured(trial), "{trial}");
     }
     for measurement in run["measurements"].as_array().expect("measurements") {
-        assert_eq!(measurement["mode"], "open");
-        let counts = measurement["arrivals_json"].as_str().expect("counts");
-        let counts: serde_json::Value = serde_json::from_str(counts).expect("JSON");
-        let drawn = counts["drawn"].as_f64().expect("a number");
+        assert_eq!(measurement["load_model"], "open");
+        let drawn = measurement["arrivals_drawn"].as_f64().expect("a number");
         // The window is one second, and uniform arrivals are all but counted out.
-        assert!((drawn - RATE).abs() <= 2.0, "{counts}");
+        assert!((drawn - RATE).abs() <= 2.0, "{measurement}");
     }
     for audit in run["audits"].as_array().expect("audits") {
         assert_eq!(audit["found"], audit["acknowledged"], "{audit}");
@@ -78,7 +76,10 @@ fn visitors_stay_for_several_orders() {
         ),
         "{tables}"
     );
-    assert_eq!(place.export()["measurements"][0]["mode"], "partly-open");
+    assert_eq!(
+        place.export()["measurements"][0]["load_model"],
+        "partly-open"
+    );
 }
 
 #[test]

@@ -106,7 +106,11 @@ fn a_study_that_is_interrupted_while_it_sizes_the_pool_and_in_its_trial_goes_on(
         "{}",
         run["pools"]
     );
-    assert!(number(&run["pools"][0], "bytes") > 0, "{}", run["pools"]);
+    assert!(
+        number(&run["pools"][0], "pool_bytes") > 0,
+        "{}",
+        run["pools"]
+    );
     let reports = fs::read_dir(place.runs())
         .expect("runs")
         .flatten()

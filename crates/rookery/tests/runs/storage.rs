@@ -157,7 +157,7 @@ fn a_controller_that_is_killed_over_its_volumes_leaves_nothing_after_clean() {
     let known = place.rookery(&["guests"]).output().expect("rookery starts");
     let known = text(&known.stdout);
     assert!(
-        known.contains("dead  volume            /dev/loop") && known.contains("-shared.img"),
+        known.contains("dead   volume             /dev/loop") && known.contains("-shared.img"),
         "{known}"
     );
     let clean = place.rookery(&["clean"]).output().expect("rookery starts");

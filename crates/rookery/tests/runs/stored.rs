@@ -62,7 +62,7 @@ fn a_run_whose_listener_leaves_goes_on_and_cleans_up() {
         .rookery(&["guests", "--json"])
         .output()
         .expect("rookery starts");
-    let id = run["run"]["run_id"].as_str().expect("an id");
+    let id = run["run"][0]["run_id"].as_str().expect("an id");
     assert!(!text(&left.stdout).contains(id), "{}", text(&left.stdout));
 }
 

@@ -1,0 +1,126 @@
+//! What was planned, and where it stands.
+
+use rookery_store::Store;
+
+use super::{number, text, whole};
+use crate::{
+    ExportError, Table,
+    column::{self, RowVisitor, Source},
+};
+
+pub(super) const POINTS: Table = Table {
+    name: "points",
+    row: "point: one layout with one level of each factor and one load",
+    columns: &[
+        column::whole("point", "Number of the point."),
+        column::text("label", "Short name, as in the report."),
+        column::text("layouts", "The layouts that contain it, joined by commas."),
+        column::whole(
+            "variant",
+            "Number of its variant; 1 has the first level of every factor.",
+        ),
+        column::whole("guests", "Number of guests."),
+        column::number("vcpus", "vCPUs of each guest."),
+        column::whole("memory_mib", "Memory limit of each guest."),
+        column::whole(
+            "users",
+            "Users, or terminals, over all guests; 0 of an open load.",
+        ),
+        column::number(
+            "rate_per_s",
+            "Arrivals at all guests together; nothing of a closed load.",
+        ),
+        column::text("database", "What each guest has in its database."),
+        column::number(
+            "capacity_cpus",
+            "Host CPUs that its guests together can use at most.",
+        ),
+        column::whole(
+            "baseline_point",
+            "The point with one big guest of equal capacity and load.",
+        ),
+        column::whole(
+            "search",
+            "The search that tried it; nothing for a point of the study.",
+        ),
+    ],
+    source: Source::Computed(points),
+};
+
+pub(super) const LEVELS: Table = Table {
+    name: "levels",
+    row: "factor of a point",
+    columns: &[
+        column::whole("point", "Number of the point."),
+        column::text("factor", "Key of the factor: `stack.tuning`."),
+        column::text("level", "Its value at this point."),
+    ],
+    source: Source::Computed(levels),
+};
+
+pub(super) const ATTEMPTS: Table = Table {
+    name: "attempts",
+    row: "begin of a trial",
+    columns: &[
+        column::whole("trial", "Number of the trial."),
+        column::whole("attempt", "1, 2, 3, ..."),
+        column::text("started_at", "Begin, RFC 3339."),
+        column::text("ended_at", "End, RFC 3339; nothing where it never ended."),
+        column::text(
+            "ended_as",
+            "`done`, `void`, `failed`, `interrupted`; nothing while it runs.",
+        ),
+    ],
+    source: Source::Stored {
+        from: "attempts",
+        order: "trial, attempt",
+    },
+};
+
+pub(super) const REASONS: Table = Table {
+    name: "reasons",
+    row: "reason why a trial is void or failed",
+    columns: &[
+        column::whole("trial", "Number of the trial."),
+        column::text(
+            "code",
+            "For programs: `lag`, `guest-died`; empty where there is none.",
+        ),
+        column::text("reason", "In words."),
+    ],
+    source: Source::Stored {
+        from: "reasons",
+        order: "trial, position",
+    },
+};
+
+fn points(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> {
+    for point in &store.header()?.plan.points {
+        let group = point.only_group();
+        visit(&[
+            whole(Some(point.id)),
+            text(point.label()),
+            text(point.layouts.join(", ")),
+            whole(Some(point.variant)),
+            whole(Some(point.guests())),
+            number(Some(group.vcpus.cpus())),
+            whole(Some(group.memory_mib)),
+            whole(Some(point.total_users())),
+            number(point.rate_per_s()),
+            text(group.database.to_string()),
+            number(Some(point.capacity_cpus)),
+            whole(point.baseline),
+            whole(point.search),
+        ])?;
+    }
+    Ok(())
+}
+
+fn levels(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> {
+    for point in &store.header()?.plan.points {
+        for level in &point.levels {
+            visit(&[whole(Some(point.id)), text(&level.key), text(&level.value)])?;
+        }
+    }
+    Ok(())
+}
