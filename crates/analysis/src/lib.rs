@@ -21,6 +21,7 @@ pub mod best;
 pub mod capacity;
 pub mod compare;
 pub mod cpu;
+pub mod distribution;
 pub mod effects;
 pub mod estimate;
 #[cfg(test)]

@@ -20,6 +20,10 @@ use crate::{
 const FEWEST_LOADS: usize = 3;
 /// Largest over smallest load that a law which bends needs (rule F2 of the fits).
 const WIDE_ENOUGH: f64 = 4.0;
+/// With fewer different loads no curve is drawn: the points say all that is known.
+const FEWEST_LOADS_OF_A_CURVE: usize = 4;
+/// The share of their CPUs that guests must have used for their demand to be known.
+const LEAST_BUSY: f64 = 0.05;
 /// Places of a curve, beside the loads that were tried.
 const CURVE_PLACES: u32 = 24;
 /// How far beyond the largest load a curve goes.
@@ -68,9 +72,10 @@ data! {
         pub ceiling_per_minute: Option<f64>,
         /// Doubts about the data as a whole.
         pub doubts: Vec<LawFinding>,
-        /// The chosen law within the loads that were tried.
+        /// The chosen law within the loads that were tried, nowhere above what the measured CPU
+        /// demand allows; empty with fewer than four loads.
         pub curve: Vec<CurvePlace>,
-        /// The chosen law beyond them.
+        /// The same beyond them; empty where the fit is in doubt.
         pub beyond: Vec<CurvePlace>,
     }
 }
@@ -373,6 +378,9 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
             .map(|busy| busy.min(1.0)),
         ..Options::default()
     };
+    let cpu_cap = (grows == Grows::Clients)
+        .then(|| cpu_cap(lot, observations.largest()))
+        .flatten();
     let first = lot.first()?.point;
     let shape = match grows {
         Grows::Clients => format!("{} x {} vCPU", first.guests(), first.only_group().vcpus),
@@ -400,9 +408,26 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
         grows,
         (unit, variant.study.workload.kind().info().unit.rate),
         of_searches,
+        cpu_cap,
         &observations,
         &judgement,
     ))
+}
+
+/// What the CPUs of the guests carry at most, units of work per minute, by the utilisation law: the
+/// throughput at the largest load over the share of the CPUs that it took. `None` where that was
+/// not measured. Nothing measured lies above it.
+fn cpu_cap(lot: &[&Good<'_>], largest: f64) -> Option<f64> {
+    let at_largest: Vec<(f64, f64)> = lot
+        .iter()
+        .filter(|good| f64::from(good.point.total_users()) == largest)
+        .filter_map(|good| Some((good.orders_per_s, good.busy?)))
+        .collect();
+    let (per_s, busy) = at_largest
+        .iter()
+        .fold((0.0, 0.0), |(x, busy), own| (x + own.0, busy + own.1));
+    let fastest = lot.iter().map(|good| good.orders_per_s).fold(0.0, f64::max);
+    (busy > LEAST_BUSY * at_largest.len() as f64).then(|| 60.0 * f64::max(per_s / busy, fastest))
 }
 
 /// A line with what the fits say of it.
@@ -411,14 +436,26 @@ fn fitted_line(
     grows: Grows,
     (unit, rate): (&'static str, &'static str),
     of_searches: usize,
+    cpu_cap: Option<f64>,
     observations: &Observations,
     judgement: &Judgement,
 ) -> Scaling {
     let chosen = chosen(judgement);
     let steps = steps(observations);
-    let (curve, beyond) = chosen.map_or_else(Default::default, |(_, fitted)| {
-        curves(fitted, observations, &steps)
+    let drawn = chosen.filter(|_| steps.len() >= FEWEST_LOADS_OF_A_CURVE);
+    let (curve, beyond) = drawn.map_or_else(Default::default, |(choice, fitted)| {
+        let (curve, beyond) = curves(fitted, cpu_cap, observations, &steps);
+        // A fit in doubt says nothing of loads that were not tried.
+        let doubtful = judgement.worse_than_naive()
+            || !judgement.findings.is_empty()
+            || !choice.findings.is_empty();
+        (curve, if doubtful { Vec::new() } else { beyond })
     });
+    let largest_value = steps
+        .iter()
+        .flat_map(|step| &step.values)
+        .copied()
+        .fold(0.0, f64::max);
     Scaling {
         label,
         grows,
@@ -434,7 +471,8 @@ fn fitted_line(
             no_better_than_last_value: judgement.worse_than_naive(),
         }),
         bend: bend(chosen),
-        ceiling_per_minute: ceiling(chosen),
+        // No end that a trial went beyond.
+        ceiling_per_minute: ceiling(chosen).filter(|ceiling| *ceiling >= largest_value),
         doubts: judgement.findings.iter().map(finding).collect(),
         steps,
         curve,
@@ -592,6 +630,7 @@ fn ceiling(chosen: Chosen<'_>) -> Option<f64> {
 /// A law within the loads that were tried, and beyond them.
 fn curves(
     fitted: &Fitted,
+    cpu_cap: Option<f64>,
     observations: &Observations,
     steps: &[Step],
 ) -> (Vec<CurvePlace>, Vec<CurvePlace>) {
@@ -606,12 +645,13 @@ fn curves(
     let beyond: Vec<f64> = (0..=6)
         .map(|i| largest * (1.0 + (BEYOND - 1.0) * f64::from(i) / 6.0))
         .collect();
+    let capped = |per_s: f64| (60.0 * per_s.max(0.0)).min(cpu_cap.unwrap_or(f64::INFINITY));
     let place = |n: &f64| CurvePlace {
         load: *n,
-        per_minute: 60.0 * fitted.throughput(*n),
+        per_minute: capped(fitted.throughput(*n)),
         band: fitted
             .predict(*n, observations)
-            .map(|found| (60.0 * found.run.low.max(0.0), 60.0 * found.run.high)),
+            .map(|found| (capped(found.run.low), capped(found.run.high))),
     };
     (
         places.iter().map(place).collect(),

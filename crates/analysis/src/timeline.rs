@@ -1,6 +1,7 @@
 //! The time series of each trial: throughput, response time, CPU.
 
 use rookery_stats::{GuestMeasurement, Measurement, ResourceSample, SecondSample};
+use rookery_study::Study;
 
 use crate::{
     Run, TrialData,
@@ -42,45 +43,111 @@ pub struct GuestSeries {
 /// One for each trial that was measured, void ones included.
 #[must_use]
 pub fn timelines(run: &Run) -> Vec<Timeline> {
-    run.trials.iter().filter_map(timeline).collect()
+    run.trials
+        .iter()
+        .filter_map(|trial| timeline(run, trial))
+        .collect()
 }
 
-fn timeline(trial: &TrialData) -> Option<Timeline> {
+fn timeline(run: &Run, trial: &TrialData) -> Option<Timeline> {
     let record = trial.record.as_ref()?;
     let measured = record.measurement.as_ref()?;
     let window = &measured.window;
+    let seconds = Seconds {
+        load_end_s: window.end_s + study(run, trial).load.ramp_down.as_secs_f64(),
+    };
     Some(Timeline {
         trial: trial.row.trial.id,
         point: trial.row.trial.point,
         window: (window.start_s.is_finite() && window.end_s.is_finite())
             .then_some((window.start_s, window.end_s)),
-        requests: summed(measured, |sample| f64::from(sample.requests)),
-        failures: summed(measured, |sample| f64::from(sample.errors)),
-        p95_ms: measured.guests.iter().map(p95).collect(),
+        requests: summed(measured, &seconds, |sample| f64::from(sample.requests)),
+        failures: summed(measured, &seconds, |sample| f64::from(sample.errors)),
+        p95_ms: measured
+            .guests
+            .iter()
+            .map(|guest| p95(guest, &seconds))
+            .collect(),
         guest_cores: guest_cores(&record.resources),
         driver_cores: cores(&record.resources, DRIVER),
         host_cores: cores(&record.resources, HOST),
     })
 }
 
-/// Sums over guests, by second.
-fn summed(measured: &Measurement, value: impl Fn(&SecondSample) -> f64) -> Vec<(f64, f64)> {
+/// The study of a trial's variant.
+fn study<'a>(run: &'a Run, trial: &TrialData) -> &'a Study {
+    let plan = &run.header.plan;
+    let point = plan
+        .points
+        .iter()
+        .find(|point| point.id == trial.row.trial.point);
+    point
+        .and_then(|point| {
+            plan.variants
+                .iter()
+                .find(|variant| variant.id == point.variant)
+        })
+        .map_or(&run.header.study, |variant| &variant.study)
+}
+
+/// Where the values of seconds lie. The load rarely ends with a second: the rest of its last one is
+/// empty, or holds what was still under way.
+struct Seconds {
+    /// When users stop, seconds since the common start.
+    load_end_s: f64,
+}
+
+/// Shorter parts of a second say nothing.
+const SHORTEST_PART_S: f64 = 0.25;
+
+impl Seconds {
+    /// How much of a second had load: all of it before the end, and after it, where answers to what
+    /// was under way come in.
+    fn covered(&self, second: u32) -> Option<f64> {
+        let part = self.load_end_s - f64::from(second);
+        if !(0.0..1.0).contains(&part) {
+            return Some(1.0);
+        }
+        (part >= SHORTEST_PART_S).then_some(part)
+    }
+
+    /// The middle of what it covers.
+    fn middle(&self, second: u32) -> Option<f64> {
+        Some(f64::from(second) + self.covered(second)? / 2.0)
+    }
+}
+
+/// Sums over guests, by second, as rates.
+fn summed(
+    measured: &Measurement,
+    seconds: &Seconds,
+    value: impl Fn(&SecondSample) -> f64,
+) -> Vec<(f64, f64)> {
     let mut sums = std::collections::BTreeMap::new();
     for sample in measured.guests.iter().flat_map(|guest| &guest.series) {
         *sums.entry(sample.second).or_insert(0.0) += value(sample);
     }
+    rates(sums, seconds)
+}
+
+fn rates(sums: std::collections::BTreeMap<u32, f64>, seconds: &Seconds) -> Vec<(f64, f64)> {
     sums.into_iter()
-        .map(|(second, sum)| (f64::from(second), sum))
+        .filter_map(|(second, sum)| Some((seconds.middle(second)?, sum / seconds.covered(second)?)))
         .collect()
 }
 
 /// p95 of the seconds in which a guest answered.
-fn p95(guest: &GuestMeasurement) -> GuestSeries {
+fn p95(guest: &GuestMeasurement, seconds: &Seconds) -> GuestSeries {
     let answered = guest.series.iter().filter(|sample| sample.requests > 0);
     GuestSeries {
         guest: guest.guest.clone(),
         values: answered
-            .map(|sample| (f64::from(sample.second), sample.p95_us as f64 / 1000.0))
+            .filter_map(|sample| {
+                Some((
+                    seconds.middle(sample.second)?,
+                    sample.p95_us as f64 / 1000.0,
+                ))
+            })
             .collect(),
     }
 }
@@ -108,17 +175,14 @@ fn guest_cores(resources: &[ResourceSample]) -> Vec<(f64, f64)> {
     guests
 }
 
-/// Most points of a line; a longer one is drawn by less.
-pub const MOST_POINTS: usize = 1000;
-
-/// A line of at most [`MOST_POINTS`] points that looks like the whole: of each of equal parts the
-/// smallest and the largest value, at their own times.
+/// A line of at most `most` points that looks like the whole: of each of equal parts the smallest
+/// and the largest value, at their own times. A line of two points or fewer stays whole.
 #[must_use]
-pub fn envelope(values: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    if values.len() <= MOST_POINTS {
+pub fn envelope(values: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
+    if values.len() <= most.max(2) {
         return values.to_vec();
     }
-    let part = values.len().div_ceil(MOST_POINTS / 2);
+    let part = values.len().div_ceil(most.max(2) / 2);
     values
         .chunks(part)
         .flat_map(|part| {
@@ -153,10 +217,29 @@ mod tests {
             .collect();
         values[456_789].1 = 99.0;
         values[7].1 = -5.0;
-        let drawn = envelope(&values);
-        assert!(drawn.len() <= MOST_POINTS, "{}", drawn.len());
+        let drawn = envelope(&values, 1000);
+        assert!(drawn.len() <= 1000, "{}", drawn.len());
         assert!(drawn.contains(&(456_789.0, 99.0)) && drawn.contains(&(7.0, -5.0)));
         assert!(drawn.is_sorted_by(|a, b| a.0 <= b.0));
-        assert_eq!(envelope(&values[..1000]), values[..1000]);
+        assert_eq!(envelope(&values[..1000], 1000), values[..1000]);
+    }
+
+    #[test]
+    fn the_last_second_counts_for_what_it_covers() {
+        let ending = |load_end_s| {
+            let sums = [(13, 200.0), (14, 200.0), (15, 100.0), (16, 3.0)];
+            rates(sums.into_iter().collect(), &Seconds { load_end_s })
+        };
+        assert_eq!(
+            ending(15.5),
+            [(13.5, 200.0), (14.5, 200.0), (15.25, 200.0), (16.5, 3.0)],
+            "no collapse where the load ends"
+        );
+        assert_eq!(
+            ending(15.02),
+            [(13.5, 200.0), (14.5, 200.0), (16.5, 3.0)],
+            "two hundredths of a second say nothing"
+        );
+        assert_eq!(ending(f64::NAN).len(), 4);
     }
 }

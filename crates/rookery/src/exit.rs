@@ -11,6 +11,7 @@ use rookery_export::ExportError;
 use rookery_guest::GuestError;
 use rookery_host::settings::ProfileError;
 use rookery_lab::LabError;
+use rookery_report::ReportError;
 use rookery_stack::StackError;
 use rookery_store::StoreError;
 use rookery_study::{Problem, Problems};
@@ -224,6 +225,16 @@ pub(crate) fn code_of_problems(problems: &[Problem]) -> Code {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self::from_error(Code::Store, &error)
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        let code = match error {
+            ReportError::Store(_) => Code::Store,
+            ReportError::Page(_) => Code::Internal,
+        };
+        Self::from_error(code, &error)
     }
 }
 

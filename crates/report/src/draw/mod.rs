@@ -1,12 +1,15 @@
 //! Figures drawn by plotly: data in, one JSON object per panel out. Colours of text and grid come
 //! from the page, which knows whether it is light or dark.
 
+mod colours;
 mod heat;
+mod picture;
+mod scale;
 mod traces;
 
 use plotly::{
     Configuration, Layout, Plot,
-    common::{Anchor, Font, Orientation},
+    common::{Anchor, DashType, Font, Orientation},
     layout::{
         Annotation, Axis, AxisType, BarMode, CategoryOrder, HoverMode, Legend, Margin, RangeMode,
         Shape, ShapeLayer, ShapeLine, ShapeType,
@@ -14,12 +17,24 @@ use plotly::{
 };
 use serde::Serialize;
 
-use crate::figures::data::{Mark, Panel, Place, Row, Series};
+use colours::SERIES;
+pub(crate) use picture::svg;
 
-/// Colours of series, readable on light and on dark ground.
-const COLOURS: [&str; 8] = [
-    "#3b82c4", "#e08a2c", "#3a9d6e", "#c65b6a", "#8a6fc0", "#2aa5b0", "#a07855", "#7d8b99",
-];
+use crate::{
+    figures::data::{Mark, Panel, Place, Row, Series, nines},
+    prose::plain::harmless,
+};
+
+/// The library that draws: the bundle of plotly.js with scatter and bar charts alone, of which the
+/// licence stands at its top.
+pub(crate) const LIBRARY: &str =
+    include_str!("../../vendor/plotly-basic-3.0.1/plotly-basic.min.js");
+/// What is no measurement.
+const GREY: &str = "#8a94a0";
+/// Ends of intervals: seen on bars of every colour, and on light and dark pages.
+const WHISKER: &str = "#6b7681";
+/// A limit.
+const LIMIT: &str = "#c2331f";
 /// Height of a figure with one row, pixels.
 const HEIGHT: usize = 380;
 /// Height of each row where there are several, pixels.
@@ -32,19 +47,11 @@ pub(crate) fn json(panel: &Panel) -> String {
 
 /// JSON that cannot end the element it stands in, nor open a comment.
 pub(crate) fn for_script(json: &str) -> String {
-    json.replace('<', "\\u003c")
+    harmless(json)
+        .replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('\u{2028}', "\\u2028")
         .replace('\u{2029}', "\\u2029")
-}
-
-/// The library that draws, without the typesetter of formulas that comes with it.
-pub(crate) fn library() -> String {
-    let sources = Plot::offline_js_sources();
-    let end = sources
-        .find("</script>")
-        .map_or(sources.len(), |at| at + "</script>".len());
-    sources[..end].to_owned()
 }
 
 fn plot(panel: &Panel) -> Plot {
@@ -59,15 +66,19 @@ fn plot(panel: &Panel) -> Plot {
     for (index, row) in panel.rows.iter().enumerate() {
         for series in &row.series {
             // What goes on beyond the trials has the colour of what leads there.
-            let own = if series.mark == Mark::Beyond {
+            let own = if matches!(series.mark, Mark::Beyond | Mark::Trials) {
                 usize::saturating_sub(number, 1)
             } else {
                 number
             };
-            for trace in traces::of(series, &axis_name("y", index), COLOURS[own % COLOURS.len()]) {
+            for trace in traces::of(series, &axis_name("y", index), SERIES[own % SERIES.len()]) {
                 plot.add_trace(trace);
             }
-            number += usize::from(!matches!(series.mark, Mark::Beyond | Mark::Floor));
+            let own = !matches!(
+                series.mark,
+                Mark::Beyond | Mark::Floor | Mark::Trials | Mark::Reference
+            );
+            number += usize::from(own);
         }
     }
     plot.set_layout(layout(panel));
@@ -149,7 +160,7 @@ fn forest_layout(panel: &Panel) -> Layout {
         .x1(0.0)
         .y0(0.0)
         .y1(1.0)
-        .line(ShapeLine::new().color("#8a94a0").width(1.4));
+        .line(ShapeLine::new().color(GREY).width(1.4));
     Layout::new()
         .height(FOREST_LINE * lines + 130)
         .auto_size(true)
@@ -204,6 +215,9 @@ fn forest_names(panel: &Panel) -> Vec<String> {
     places.iter().rev().flat_map(of_place).collect()
 }
 
+/// Percentiles that are named on an axis of nines.
+pub(super) const NINES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+
 fn layout(panel: &Panel) -> Layout {
     let is_forest = |row: &Row| row.series.iter().any(|series| series.mark == Mark::Forest);
     if panel.rows.iter().any(is_forest) {
@@ -236,6 +250,11 @@ fn layout(panel: &Panel) -> Layout {
         .auto_margin(true);
     x_axis = if panel.rows.iter().any(named) {
         x_axis.type_(AxisType::Category)
+    } else if panel.nines {
+        x_axis
+            .type_(AxisType::Log)
+            .tick_values(NINES.map(nines).to_vec())
+            .tick_text(NINES.map(|p| format!("p{p}")).to_vec())
     } else if panel.log.0 {
         x_axis.type_(AxisType::Log)
     } else {
@@ -279,12 +298,21 @@ fn layout(panel: &Panel) -> Layout {
         .into_iter()
         .chain(panel.lines.iter().map(upright))
         .collect();
-    let names = panel
-        .lines
-        .iter()
-        .map(|line| name_of(line, panel.log.0))
-        .collect();
-    layout.shapes(shapes).annotations(names)
+    let names = panel.lines.iter().map(|line| name_of(line, panel.log.0));
+    let levels = || {
+        panel
+            .rows
+            .iter()
+            .enumerate()
+            .flat_map(|(index, row)| row.levels.iter().map(move |level| (index, level)))
+    };
+    layout
+        .shapes(shapes.into_iter().chain(levels().map(across)).collect())
+        .annotations(
+            names
+                .chain(levels().map(|level| name_across(level, panel.log.1)))
+                .collect(),
+        )
 }
 
 fn height(panel: &Panel, rows: usize) -> usize {
@@ -306,7 +334,7 @@ fn upright((x, _): &(f64, String)) -> Shape {
         .x1(*x)
         .y0(0.0)
         .y1(1.0)
-        .line(ShapeLine::new().color("#8a94a0").width(1.6))
+        .line(ShapeLine::new().color(GREY).width(1.6))
 }
 
 /// The name of an upright line, beside its top. The place of a text is a logarithm where the axis
@@ -323,6 +351,38 @@ fn name_of((x, name): &(f64, String), log: bool) -> Annotation {
         .x_shift(5.0)
         .show_arrow(false)
         .font(Font::new().size(12).color("#7a8490"))
+}
+
+/// A limit: a line across a row.
+fn across((row, (y, _)): (usize, &(f64, String))) -> Shape {
+    Shape::new()
+        .shape_type(ShapeType::Line)
+        .x_ref("paper")
+        .y_ref(axis_name("y", row))
+        .x0(0.0)
+        .x1(1.0)
+        .y0(*y)
+        .y1(*y)
+        .line(
+            ShapeLine::new()
+                .color(LIMIT)
+                .width(1.6)
+                .dash(DashType::Dash),
+        )
+}
+
+/// The name of a limit, above the right end of its line.
+fn name_across((row, (y, name)): (usize, &(f64, String)), log: bool) -> Annotation {
+    Annotation::new()
+        .text(text(name))
+        .x(1.0)
+        .y(if log { y.log10() } else { *y })
+        .x_ref("paper")
+        .y_ref(axis_name("y", row))
+        .x_anchor(Anchor::Right)
+        .y_anchor(Anchor::Bottom)
+        .show_arrow(false)
+        .font(Font::new().size(12).color(LIMIT))
 }
 
 /// Rows share the height, top first, with a gap between them.
@@ -354,4 +414,24 @@ fn shade((start, end): (f64, f64)) -> Shape {
         .y1(1.0)
         .fill_color("rgba(90,140,190,0.13)")
         .line(ShapeLine::new().width(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use sha2::{Digest as _, Sha256};
+
+    use super::LIBRARY;
+
+    #[test]
+    fn the_library_is_the_one_that_its_readme_names() {
+        let digest = Sha256::digest(LIBRARY.as_bytes());
+        let hex = digest.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        let readme = include_str!("../../vendor/plotly-basic-3.0.1/README.md");
+        assert!(readme.contains(&hex), "{hex}");
+    }
 }

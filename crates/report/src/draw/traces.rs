@@ -3,12 +3,12 @@
 use plotly::{
     Bar, Scatter, Trace,
     common::{
-        DashType, ErrorData, ErrorType, Fill, Font, HoverInfo, Line, Marker, MarkerSymbol, Mode,
+        DashType, ErrorData, ErrorType, Fill, HoverInfo, Line, Marker, MarkerSymbol, Mode,
         TextAnchor, TextPosition,
     },
 };
 
-use super::{Coordinate, place, text};
+use super::{Coordinate, GREY, WHISKER, colours, place, text};
 use crate::figures::data::{Datum, Mark, Series, Symbol};
 
 /// Dashes of lines that were not chosen.
@@ -24,6 +24,7 @@ pub(super) fn of(series: &Series, y_axis: &str, colour: &'static str) -> Vec<Box
     match series.mark {
         Mark::Fit | Mark::Beyond => banded(series, y_axis, colour),
         Mark::Scatter => by_symbol(series, y_axis, colour),
+        Mark::Trials => trials(series, y_axis),
         _ => vec![trace(series, y_axis, colour)],
     }
 }
@@ -118,6 +119,26 @@ fn by_symbol(series: &Series, y_axis: &str, colour: &'static str) -> Vec<Box<dyn
     traces
 }
 
+/// Single trials: small rings, seen on bars of every colour.
+fn trials(series: &Series, y_axis: &str) -> Vec<Box<dyn Trace>> {
+    let (x, y) = series
+        .data
+        .iter()
+        .map(|datum| (place(&datum.x), datum.y))
+        .unzip();
+    let marker = Marker::new()
+        .color("#ffffff")
+        .size(6)
+        .line(Line::new().color("#10161c").width(1.2));
+    vec![
+        Scatter::new(x, y)
+            .name(text(&series.name))
+            .y_axis(y_axis)
+            .mode(Mode::Markers)
+            .marker(marker),
+    ]
+}
+
 fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> {
     let x: Vec<Coordinate> = series.data.iter().map(|datum| place(&datum.x)).collect();
     let y: Vec<f64> = series.data.iter().map(|datum| datum.y).collect();
@@ -136,7 +157,7 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
             let notes = series
                 .data
                 .iter()
-                .map(|datum| datum.note.clone().unwrap_or_default())
+                .map(|datum| note_on(&fill(datum, colour), datum.note.as_deref()))
                 .collect();
             let mut bar = Bar::new(x, y)
                 .name(name)
@@ -146,7 +167,7 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
                 .text_position(TextPosition::Inside)
                 // At the foot: whiskers cross the top.
                 .inside_text_anchor(TextAnchor::Start)
-                .text_font(Font::new().color("#ffffff"));
+                .text_angle(0.0);
             if let Some(whiskers) = whiskers(&series.data, 0.0) {
                 bar = bar.error_y(whiskers);
             }
@@ -164,7 +185,7 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
                 ),
                 Mark::Reference => (
                     Mode::Lines,
-                    Line::new().color("#8a94a0").width(1.2).dash(DashType::Dash),
+                    Line::new().color(GREY).width(1.2).dash(DashType::Dash),
                 ),
                 _ => (Mode::LinesMarkers, Line::new().color(colour).width(2.0)),
             };
@@ -182,18 +203,30 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
     }
 }
 
+/// The colour of a datum: pale where limits were missed.
+fn fill(datum: &Datum, colour: &str) -> String {
+    if datum.broken {
+        colours::pale(colour)
+    } else {
+        colour.to_owned()
+    }
+}
+
+/// A note in the colour that is readable on its bar.
+fn note_on(fill: &str, note: Option<&str>) -> String {
+    note.map_or_else(String::new, |note| {
+        format!(
+            "<span style=\"color:{}\">{}</span>",
+            colours::text_on(fill),
+            text(note)
+        )
+    })
+}
+
 /// Marks of one colour; those of broken limits pale.
 fn marker(data: &[Datum], colour: &'static str) -> Marker {
     if data.iter().any(|datum| datum.broken) {
-        // 0x66 of 0xff: 40 % opaque.
-        let of = |datum: &Datum| {
-            if datum.broken {
-                format!("{colour}66")
-            } else {
-                colour.to_owned()
-            }
-        };
-        Marker::new().color_array(data.iter().map(of).collect())
+        Marker::new().color_array(data.iter().map(|datum| fill(datum, colour)).collect())
     } else {
         Marker::new().color(colour)
     }
@@ -245,7 +278,7 @@ fn whiskers(data: &[Datum], least: f64) -> Option<ErrorData> {
             .symmetric(false)
             .array(reach(&|y, (_, high)| high - y))
             .array_minus(reach(&|y, (low, _)| y - low.max(least)))
-            .color("#7a8490")
+            .color(WHISKER)
             .thickness(1.4)
             .width(5)
     })

@@ -1,10 +1,15 @@
 //! Equal capacity in different splits: one big guest, two halves, four quarters.
 
 use rookery_analysis::{
-    Analysis, Run, capacity::CapacityGroup, label::levels_after, points::PointSummary,
+    Analysis, Run,
+    capacity::CapacityGroup,
+    label::levels_after,
+    points::{PlannedPoint, PointSummary},
 };
 
-use super::data::{Datum, ENDS, Figure, Mark, Panel, Place, Series, broken_words, one_panel};
+use super::data::{
+    Datum, ENDS, Figure, Mark, Panel, Place, Series, broken_words, one_panel, single_trials,
+};
 use crate::prose::{format, loop_type::loop_type, words};
 
 /// Capacities that differ by less are equal, CPUs.
@@ -34,7 +39,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
     };
     let broken = broken_words(&series.collect::<Vec<_>>());
     (!panels.is_empty()).then(|| Figure {
-        id: "capacity",
+        id: "capacity".to_owned(),
         title: "Same capacity, different splits".to_owned(),
         caption: format!(
             "{}. Throughput of all guests together, for layouts of equal vCPUs and {what} in all. \
@@ -77,6 +82,13 @@ fn panel(run: &Run, analysis: &Analysis, group: &CapacityGroup) -> Option<Panel>
             });
         }
     }
+    // Bars of one variant stand where their names are; of several, beside them.
+    if series.len() == 1 {
+        series.extend(single_trials(points.iter().map(|summary| {
+            let point = &summary.point;
+            (place(point), summary.rates())
+        })));
+    }
     let mut panel = one_panel("guests x vCPUs of each", words::rate(run), series).pop()?;
     panel.label = format!(
         "{} vCPU, {} in all",
@@ -86,10 +98,17 @@ fn panel(run: &Run, analysis: &Analysis, group: &CapacityGroup) -> Option<Panel>
     (!panel.rows[0].series.is_empty()).then_some(panel)
 }
 
+fn place(point: &PlannedPoint) -> Place {
+    Place::Name(format!(
+        "{} x {}",
+        point.guests,
+        format::trimmed(point.vcpus)
+    ))
+}
+
 fn datum(summary: &PointSummary) -> Option<Datum> {
     let point = &summary.point;
-    let name = format!("{} x {}", point.guests, format::trimmed(point.vcpus));
-    let mut datum = Datum::new(Place::Name(name), summary.per_minute.as_ref()?);
+    let mut datum = Datum::new(place(point), summary.per_minute.as_ref()?);
     datum.broken = summary.limits.failed > 0;
     // A layout of equal vCPUs may be pinned to fewer CPUs: then its capacity is another, and so is
     // its share.

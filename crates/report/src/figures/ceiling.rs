@@ -35,8 +35,12 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Op
         .into_iter()
         .filter_map(|direction| panel(direction, who, &storage.points, ceilings))
         .collect();
+    // Requests to the disks of the host, beside no ceiling, are about other work as well: no figure.
+    if !storage.of_guests && ceilings.is_empty() {
+        return None;
+    }
     (!panels.is_empty()).then(|| Figure {
-        id: "io-ceiling",
+        id: "io-ceiling".to_owned(),
         title: "I/O per second against the ceiling of the disk".to_owned(),
         caption: format!(
             "{}. {} inside the window, mean over good trials; whiskers: range of the trials. {}",

@@ -2,7 +2,9 @@
 
 use rookery_analysis::{Analysis, Run};
 
-use super::data::{Datum, ENDS, Figure, Mark, Place, Series, broken_words, one_panel};
+use super::data::{
+    Datum, ENDS, Figure, Mark, Place, Series, broken_words, one_panel, single_trials,
+};
 use crate::prose::{format, loop_type::loop_type, words};
 
 /// Aggregate throughput of every point; beside each the share of its one-big baseline.
@@ -28,8 +30,15 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
             }),
         }
     }
-    (!series.is_empty()).then(|| Figure {
-        id: "consolidation",
+    // A single bar shows nothing.
+    if series.iter().map(|series| series.data.len()).sum::<usize>() < 2 {
+        return None;
+    }
+    series.extend(single_trials(analysis.points.iter().map(|summary| {
+        (Place::Name(summary.point.label.clone()), summary.rates())
+    })));
+    Some(Figure {
+        id: "consolidation".to_owned(),
         title: "Aggregate throughput of every layout, and its share of one big guest".to_owned(),
         caption: format!(
             "{}. All guests of a point together. The percentage is the consolidation efficiency: \

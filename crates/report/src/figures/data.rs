@@ -8,7 +8,7 @@ use crate::{prose::format, tables::Table};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figure {
     /// Anchor in the page.
-    pub(crate) id: &'static str,
+    pub(crate) id: String,
     /// Title.
     pub(crate) title: String,
     /// What it shows and under which conditions.
@@ -21,6 +21,8 @@ pub(crate) struct Figure {
     pub(crate) tables: Vec<Table>,
     /// Further tables, to be opened.
     pub(crate) folded: Vec<Table>,
+    /// The table of an export that holds the values, where they are too many for the page.
+    pub(crate) exported_as: Option<&'static str>,
 }
 
 /// One drawing.
@@ -38,6 +40,8 @@ pub(crate) struct Panel {
     pub(crate) lines: Vec<(f64, String)>,
     /// Whether x and y are on logarithmic scales.
     pub(crate) log: (bool, bool),
+    /// Whether x is a percentile p, drawn at 100 / (100 - p): each nine takes as much room.
+    pub(crate) nines: bool,
     /// Where the y axis of every row ends; `None` = above all data.
     pub(crate) top: Option<f64>,
     /// Where the values of a forest begin and end; `None` = around all data.
@@ -47,12 +51,14 @@ pub(crate) struct Panel {
 }
 
 /// One system of axes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
     /// Title of the y axis, with the unit.
     pub(crate) y_title: String,
     /// What is drawn.
     pub(crate) series: Vec<Series>,
+    /// Values of y that are marked by a line across, with their names: limits.
+    pub(crate) levels: Vec<(f64, String)>,
 }
 
 /// How a series is drawn.
@@ -74,6 +80,8 @@ pub(crate) enum Mark {
     Floor,
     /// Dots alone.
     Scatter,
+    /// Small dots: single trials beside their mean.
+    Trials,
     /// Dots alone, values across and names down, with a line at zero.
     Forest,
     /// A line with its ends as a shaded band.
@@ -123,7 +131,7 @@ pub(crate) struct Datum {
     pub(crate) ends: Option<(f64, f64)>,
     /// Printed at the mark.
     pub(crate) note: Option<String>,
-    /// Limits were broken there.
+    /// Limits were missed there.
     pub(crate) broken: bool,
     /// How it is drawn among dots.
     pub(crate) symbol: Symbol,
@@ -177,7 +185,7 @@ impl Panel {
                     .iter()
                     .map(|series| (row.y_title.as_str(), series))
             })
-            .filter(|(_, series)| series.mark != Mark::Floor)
+            .filter(|(_, series)| !matches!(series.mark, Mark::Floor | Mark::Trials))
             .collect();
         let mut places: Vec<&Place> = Vec::new();
         let mut seen = std::collections::HashSet::new();
@@ -212,7 +220,11 @@ impl Panel {
                     .get(&place.text())
                     .map_or_else(String::new, |datum| datum.text())
             });
-            std::iter::once(place.text()).chain(cells).collect()
+            let place = match place {
+                Place::Number(x) if self.nines => format!("p{}", format::trimmed(percentile(*x))),
+                place => place.text(),
+            };
+            std::iter::once(place).chain(cells).collect()
         };
         Table {
             label: self.label.clone(),
@@ -241,9 +253,37 @@ impl Datum {
             .note
             .as_ref()
             .map_or_else(String::new, |note| format!(", {note}"));
-        let broken = if self.broken { ", limits broken" } else { "" };
+        let broken = if self.broken { ", limits missed" } else { "" };
         format!("{value}{ends}{note}{broken}")
     }
+}
+
+/// Where a percentile is drawn on an axis of nines.
+pub(crate) fn nines(percentile: f64) -> f64 {
+    100.0 / (100.0 - percentile)
+}
+
+/// The percentile of such a place, without the noise of the division.
+pub(crate) fn percentile(nines: f64) -> f64 {
+    (1e6 * (100.0 - 100.0 / nines)).round() / 1e6
+}
+
+/// Values of single trials as small dots beside their means; `None` where no point has two.
+pub(crate) fn single_trials(values: impl Iterator<Item = (Place, Vec<f64>)>) -> Option<Series> {
+    let data: Vec<Datum> = values
+        .filter(|(_, values)| values.len() > 1)
+        .flat_map(|(place, values)| {
+            values.into_iter().map(move |y| Datum {
+                x: place.clone(),
+                ..Datum::at(0.0, y)
+            })
+        })
+        .collect();
+    (!data.is_empty()).then(|| Series {
+        name: "single trials".to_owned(),
+        mark: Mark::Trials,
+        data,
+    })
 }
 
 pub(crate) fn one_panel(x_title: &str, y_title: &str, series: Vec<Series>) -> Vec<Panel> {
@@ -252,6 +292,7 @@ pub(crate) fn one_panel(x_title: &str, y_title: &str, series: Vec<Series>) -> Ve
         rows: vec![Row {
             y_title: y_title.to_owned(),
             series,
+            ..Row::default()
         }],
         ..Panel::default()
     }]
@@ -268,7 +309,7 @@ pub(crate) fn broken_words(series: &[Series]) -> &'static str {
         .flat_map(|series| &series.data)
         .any(|datum| datum.broken)
     {
-        " Pale: limits broken."
+        " Pale: limits missed."
     } else {
         ""
     }

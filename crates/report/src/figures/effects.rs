@@ -36,7 +36,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
         ""
     };
     (!panels.is_empty()).then(|| Figure {
-        id: "effects",
+        id: "effects".to_owned(),
         title: "What each tuning is worth".to_owned(),
         caption: format!(
             "{}. Change against the reference level, from trials of one block: they ran back to \
@@ -83,6 +83,7 @@ fn panel<'a>(label: &str, unit: &str, worths: impl Iterator<Item = &'a Worth>) -
         rows: vec![Row {
             y_title: "change, %".to_owned(),
             series,
+            ..Row::default()
         }],
         ..Panel::default()
     })
@@ -96,6 +97,12 @@ fn across(series: &[Series]) -> Option<(f64, f64)> {
     let room = data()
         .map(|datum| 4.0 * datum.y.abs())
         .fold(LEAST, f64::max);
+    /// Intervals that end within this are shown whole, percent.
+    const WHOLE: f64 = 105.0;
+    let within = |(low, high): (f64, f64)| low >= -WHOLE && high <= WHOLE;
+    if data().filter_map(|datum| datum.ends).all(within) {
+        return None;
+    }
     // Nothing falls by more than all of it.
     let (from, to) = (-room.min(105.0), room);
     let beyond = |(low, high): (f64, f64)| low < from || high > to;
@@ -142,6 +149,11 @@ mod tests {
             across(&[series(3.0, (-1.0, 7.0))]),
             None,
             "all of it has room"
+        );
+        assert_eq!(
+            across(&[series(0.5, (-24.0, 36.9))]),
+            None,
+            "an end just beyond the least room is shown"
         );
         assert_eq!(
             across(&[series(3.0, (-60.0, 900.0)), series(1.0, (0.0, 2.0))]),

@@ -26,7 +26,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
         })
         .collect();
     (!series.is_empty()).then(|| Figure {
-        id: "fairness",
+        id: "fairness".to_owned(),
         title: format!(
             "Fairness: throughput of each guest per {}",
             words::person(run)

@@ -21,7 +21,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let points = &analysis.layers;
     let panels = panels(points);
     (!panels.is_empty()).then(|| Figure {
-        id: "layers",
+        id: "layers".to_owned(),
         title: "What each layer costs".to_owned(),
         caption: format!(
             "{}. {CAPTION} Whiskers at what is added: 95 % interval, within blocks of trials that \
@@ -86,6 +86,7 @@ fn panel(point: &LayeredPoint) -> Option<Panel> {
         rows: vec![Row {
             y_title: format!("host CPU per {}, us", point.operation),
             series,
+            ..Row::default()
         }],
         ..Panel::default()
     })

@@ -46,7 +46,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let most = data.map(|datum| datum.y).fold(0.0, f64::max);
     panels.iter_mut().for_each(|panel| panel.top = Some(most));
     (!panels.is_empty()).then(|| Figure {
-        id: "matrix",
+        id: "matrix".to_owned(),
         title: "CPUs against memory: throughput of one guest".to_owned(),
         caption: format!(
             "{}. Means over the good repeats, in {}; colours have one scale in all panels; \

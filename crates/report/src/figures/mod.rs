@@ -33,6 +33,7 @@ pub(crate) fn all(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Vec<F
         ceiling::figure(run, analysis, ceilings),
         sweep::figure(ceilings),
         response_times::figure(run, analysis),
+        response_times::distributions(run, analysis),
         timeline::figure(run),
         fairness::figure(run, analysis),
     ];

@@ -1,9 +1,9 @@
 //! Percentiles of response times.
 
-use rookery_analysis::{Analysis, Run, points::PERCENTILES};
+use rookery_analysis::{Analysis, Run, distribution::distribution, points::PERCENTILES};
 
-use super::data::{Datum, Figure, Mark, Panel, Series, one_panel};
-use crate::prose::{loop_type::loop_type, trust, words};
+use super::data::{Datum, Figure, Mark, Panel, Series, nines, one_panel};
+use crate::prose::{format, loop_type::loop_type, trust, words};
 
 /// How the ends of a percentile are to be read.
 const QUANTILE_ENDS: &str = "Whiskers: 95 % interval over the percentiles of three or more trials, \
@@ -28,10 +28,10 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
     names.sort_by_key(|name| Some(*name) != main);
     let panels: Vec<Panel> = names
         .iter()
-        .filter_map(|name| percentile_panel(analysis, name))
+        .filter_map(|name| percentile_panel(run, analysis, name))
         .collect();
     (!panels.is_empty()).then(|| Figure {
-        id: "response-times",
+        id: "response-times".to_owned(),
         title: "Response-time percentiles by point".to_owned(),
         caption: format!(
             "{}. Nearest ranks in the merged histograms of all guests and good repeats; successful \
@@ -46,7 +46,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
     })
 }
 
-fn percentile_panel(analysis: &Analysis, operation: &str) -> Option<Panel> {
+fn percentile_panel(run: &Run, analysis: &Analysis, operation: &str) -> Option<Panel> {
     let series: Vec<Series> = PERCENTILES
         .iter()
         .map(|p| {
@@ -75,5 +75,82 @@ fn percentile_panel(analysis: &Analysis, operation: &str) -> Option<Panel> {
         .collect();
     let mut panel = one_panel("point", "response time, ms", series).pop()?;
     panel.label = operation.to_owned();
+    panel.rows[0].levels = limits(run, analysis, operation);
     (!panel.rows[0].series.is_empty()).then_some(panel)
+}
+
+/// The limits that hold for an operation, ms: those that name it, and for every single request those
+/// that name none.
+fn limits(run: &Run, analysis: &Analysis, operation: &str) -> Vec<(f64, String)> {
+    let is_whole = analysis
+        .points
+        .iter()
+        .any(|summary| summary.main_operation == operation && summary.operations.len() > 1);
+    let holds = |named: Option<&str>| named.map_or(!is_whole, |name| name == operation);
+    run.header
+        .study
+        .qos
+        .percentiles
+        .iter()
+        .filter(|limit| holds(limit.operation.as_deref()))
+        .map(|limit| {
+            let ms = limit.limit_us as f64 / 1000.0;
+            let name = format!("limit: p{} {} ms", limit.percentile, format::trimmed(ms));
+            (ms, name)
+        })
+        .collect()
+}
+
+/// Points of one drawing; further ones stand in the next.
+const MOST_POINTS: usize = 6;
+
+/// The distribution of response times of each point: percentiles to p99.99, both axes logarithmic.
+pub(crate) fn distributions(run: &Run, analysis: &Analysis) -> Option<Figure> {
+    let main = analysis.points.first()?.main_operation;
+    let all: Vec<Series> = analysis
+        .points
+        .iter()
+        .map(|summary| Series {
+            name: summary.point.label.clone(),
+            mark: Mark::Line,
+            data: distribution(run, summary.point.id, main)
+                .into_iter()
+                .map(|(percentile, us)| Datum::at(nines(percentile), us as f64 / 1000.0))
+                .collect(),
+        })
+        .filter(|series| series.data.len() > 1)
+        .collect();
+    let drawings = all.chunks(MOST_POINTS).count();
+    let panels: Vec<Panel> = all
+        .chunks(MOST_POINTS)
+        .enumerate()
+        .filter_map(|(index, lot)| {
+            let mut panel = one_panel(
+                "percentile",
+                &format!("{main}: response time, ms"),
+                lot.to_vec(),
+            )
+            .pop()?;
+            if drawings > 1 {
+                panel.label = format!("points, part {} of {drawings}", index + 1);
+            }
+            panel.nines = true;
+            panel.log = (false, true);
+            panel.rows[0].levels = limits(run, analysis, main);
+            Some(panel)
+        })
+        .collect();
+    (!panels.is_empty()).then(|| Figure {
+        id: "distribution".to_owned(),
+        title: format!("Distribution of response times: {main}"),
+        caption: format!(
+            "{}. Percentiles of the merged histograms of all guests and good trials, as far as the \
+             number of operations supports them (ten values beyond each). Both axes are \
+             logarithmic: each further nine takes as much room as the one before. {}",
+            loop_type(run),
+            words::workload(run).times
+        ),
+        panels,
+        ..Figure::default()
+    })
 }

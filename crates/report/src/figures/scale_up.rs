@@ -4,7 +4,9 @@ use rookery_analysis::{
     Analysis, Run, estimate::Estimate, label::levels_after, points::PointSummary,
 };
 
-use super::data::{Datum, ENDS, Figure, Mark, Place, Series, broken_words, one_panel};
+use super::data::{
+    Datum, ENDS, Figure, Mark, Place, Series, broken_words, one_panel, single_trials,
+};
 use crate::prose::{format, loop_type::loop_type, scaling::of_clients, words};
 
 /// Throughput of single guests against their vCPUs, or against users when only these vary.
@@ -71,8 +73,15 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
             }
         }
     }
+    let trials = single_trials(
+        single
+            .iter()
+            .map(|summary| (Place::Number(place(summary)), summary.rates())),
+    );
     let longest = series.iter().max_by_key(|series| series.data.len())?;
-    series.extend(proportional(longest));
+    let ideal = proportional(longest);
+    series.extend(trials);
+    series.extend(ideal);
     let (x_title, what) = if by_vcpus {
         ("vCPUs of the guest", "vCPUs")
     } else if run.header.study.load.open().is_some() {
@@ -81,7 +90,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
         (words::people(run), words::people(run))
     };
     Some(Figure {
-        id: "scale-up",
+        id: "scale-up".to_owned(),
         title: format!("Scale-up: throughput of one guest against its {what}"),
         caption: format!(
             "{}. {ENDS} Dashed: in proportion to the first point, for comparison.{}",

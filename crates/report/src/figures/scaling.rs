@@ -6,7 +6,7 @@ use rookery_analysis::{
     scaling::{BEYOND, BendKind, CurvePlace, Scaling},
 };
 
-use super::data::{Datum, Figure, Mark, Panel, Place, Row, Series};
+use super::data::{Datum, Figure, Mark, Panel, Place, Row, Series, single_trials};
 use crate::{
     prose::{
         format,
@@ -25,21 +25,39 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
         ""
     };
     (!lines.is_empty()).then(|| Figure {
-        id: "scaling",
+        id: "scaling".to_owned(),
         title: "How throughput grows, and the law that it follows".to_owned(),
         caption: format!(
-            "{}. Dots: means of good trials, whiskers as elsewhere.{searched} Line: the chosen \
-             law, with the band in which 95 % of single trials are \
-             expected; dashed beyond the largest load that was tried. Grey dashes: in proportion \
-             to the smallest load, the ideal. Upright line: peak \
-             or knee of the law, its 95 % interval shaded.",
-            loop_type(run)
+            "{}. Dots: means of good trials, with their 95 % intervals; small dots: single \
+             trials.{searched} {} Grey dashes: in proportion to the smallest load, the ideal.",
+            loop_type(run),
+            curve_words(lines)
         ),
         panels: lines.iter().map(panel).collect(),
         remarks: remarks(lines),
         tables: vec![growth(lines)],
+        exported_as: None,
         folded: vec![laws(lines)],
     })
+}
+
+/// What the caption says of the curves.
+fn curve_words(lines: &[Scaling]) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    if lines.iter().any(|line| !line.curve.is_empty()) {
+        all.push(
+            "Line: the chosen law, with the band in which 95 % of single trials are expected, \
+             nowhere above what the CPUs of the guests allow. Upright line: peak or knee of the \
+             law, its 95 % interval shaded.",
+        );
+    }
+    if lines.iter().any(|line| !line.beyond.is_empty()) {
+        all.push("Dashed: beyond the largest load that was tried.");
+    }
+    if lines.iter().any(|line| line.curve.is_empty()) {
+        all.push("Points alone where fewer than four loads were tried, or no law fits.");
+    }
+    all.join(" ")
 }
 
 /// Lines of which the sentences stand under the figure; the table has all.
@@ -66,20 +84,29 @@ fn panel(line: &Scaling) -> Panel {
         Some(Datum::new(Place::Number(step.load), mean))
     });
     let mut series = vec![Series {
-        name: "trials".to_owned(),
+        name: "means".to_owned(),
         mark: Mark::Scatter,
         data: data.collect(),
     }];
+    series.extend(single_trials(
+        line.steps
+            .iter()
+            .map(|step| (Place::Number(step.load), step.values.clone())),
+    ));
     series.extend(curve(line));
     series.extend(ideal(line));
     let end = BEYOND * line.largest();
-    let bend = line.bend.filter(|bend| bend.load <= end);
+    // Where no curve is drawn, nothing bends.
+    let bend = line
+        .bend
+        .filter(|bend| !line.curve.is_empty() && bend.load <= end);
     Panel {
         label: format!("{}: {}", line.unit, line.label),
         x_title: line.unit.to_owned(),
         rows: vec![Row {
             y_title: line.rate.to_owned(),
             series,
+            ..Row::default()
         }],
         window: bend
             .and_then(|bend| bend.interval)
@@ -104,18 +131,22 @@ fn curve(line: &Scaling) -> Vec<Series> {
         return Vec::new();
     };
     let name = short_law_name(chosen.law);
-    vec![
-        Series {
-            name: name.to_owned(),
-            mark: Mark::Fit,
-            data: line.curve.iter().map(on_curve).collect(),
-        },
-        Series {
-            name: format!("{name}, beyond what was tried"),
-            mark: Mark::Beyond,
-            data: line.beyond.iter().map(on_curve).collect(),
-        },
+    [
+        (name.to_owned(), Mark::Fit, &line.curve),
+        (
+            format!("{name}, beyond what was tried"),
+            Mark::Beyond,
+            &line.beyond,
+        ),
     ]
+    .into_iter()
+    .filter(|(_, _, places)| !places.is_empty())
+    .map(|(name, mark, places)| Series {
+        name,
+        mark,
+        data: places.iter().map(on_curve).collect(),
+    })
+    .collect()
 }
 
 fn on_curve(place: &CurvePlace) -> Datum {

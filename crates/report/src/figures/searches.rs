@@ -31,13 +31,13 @@ pub(crate) fn probes(run: &Run, analysis: &Analysis) -> Option<Figure> {
     };
     let panels: Vec<Panel> = tried().filter_map(probe_panel).collect();
     (!panels.is_empty()).then(|| Figure {
-        id: "probes",
+        id: "probes".to_owned(),
         title: "How the largest loads were found".to_owned(),
         caption: format!(
             "{}. Each trial of a search: its load, and the value of the rule that binds, as a \
-             share of its limit. Dots kept the limits, crosses broke \
+             share of its limit. Dots met the limits, crosses missed \
              them, open diamonds are void. Shaded: the 95 % interval of the edge, where half of \
-             the trials keep the limits. Upright line: the answer. \
+             the trials meet the limits. Upright line: the answer. \
              Trials without a value stand in the table alone.",
             loop_type(run)
         ),
@@ -94,6 +94,7 @@ fn probe_panel(searched: &SearchSummary) -> Option<Panel> {
         rows: vec![Row {
             y_title: "binding value, % of its limit".to_owned(),
             series,
+            ..Row::default()
         }],
         window: bounded.then(|| {
             (
@@ -141,7 +142,7 @@ pub(crate) fn capacity(run: &Run, analysis: &Analysis) -> Option<Figure> {
         by_size(&found)
     };
     Some(Figure {
-        id: "largest-loads",
+        id: "largest-loads".to_owned(),
         title: "The largest load within the limits, by layout".to_owned(),
         caption: format!(
             "{}. The load of all guests together. Whiskers: the 95 % interval of the edge. Pale: \

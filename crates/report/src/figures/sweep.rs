@@ -18,7 +18,7 @@ pub(crate) fn figure(ceilings: &[Ceiling]) -> Option<Figure> {
         .map(|ceiling| format!("{} ({})", ceiling.pool, ceiling.tool))
         .collect();
     (!panels.is_empty()).then(|| Figure {
-        id: "storage-sweep",
+        id: "storage-sweep".to_owned(),
         title: "What the storage can do".to_owned(),
         caption: format!(
             "Random requests past the cache of the system, at growing queue depths, with no guest \
@@ -45,6 +45,7 @@ fn panel(pattern: &str, label: &str, ceilings: &[Ceiling]) -> Option<Panel> {
         Row {
             y_title: title,
             series: ceilings.iter().flat_map(of_pool).collect(),
+            ..Row::default()
         }
     };
     let rows = vec![

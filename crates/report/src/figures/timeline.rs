@@ -4,6 +4,7 @@ use rookery_analysis::{
     Run,
     timeline::{GuestSeries, Timeline, envelope, timelines},
 };
+use rookery_store::TrialStatus;
 
 use super::data::{Datum, Figure, Mark, Panel, Row, Series};
 use crate::prose::{format, loop_type::loop_type};
@@ -11,26 +12,90 @@ use crate::prose::{format, loop_type::loop_type};
 /// With more guests than this, the response time of the slowest is drawn instead of one line each.
 const MOST_LINES: usize = 6;
 
-/// One panel per trial that was measured, void ones included and marked.
+/// Trials that are drawn: a list of more is of no use, and a page of them would be too large.
+const MOST_PANELS: usize = 32;
+/// Points of all lines together.
+const MOST_POINTS: usize = 12_000;
+/// Points of a line, however many lines there are, and however few.
+const LEAST_OF_LINE: usize = 40;
+const MOST_OF_LINE: usize = 1_000;
+
+/// One panel per trial that was measured, void ones included and marked; of many trials those that
+/// are not done, and one of each point.
 pub(crate) fn figure(run: &Run) -> Option<Figure> {
-    let panels: Vec<Panel> = timelines(run)
+    let all = timelines(run);
+    let chosen = chosen(run, &all);
+    let lines: usize = chosen.iter().map(|timeline| lines(timeline)).sum();
+    let most = (MOST_POINTS / lines.max(1)).clamp(LEAST_OF_LINE, MOST_OF_LINE);
+    let panels: Vec<Panel> = chosen
         .iter()
-        .filter_map(|timeline| panel(run, timeline))
+        .filter_map(|timeline| panel(run, timeline, most))
         .collect();
+    let of_all = match panels.len() {
+        drawn if drawn < all.len() => format!(" {drawn} of {} trials are drawn.", all.len()),
+        _ => String::new(),
+    };
     (!panels.is_empty()).then(|| Figure {
-        id: "time-series",
+        id: "time-series".to_owned(),
         title: "Each trial second by second: throughput, response time, CPU".to_owned(),
         caption: format!(
             "{}. The window is shaded; only it counts. p95 is of the requests completed in that \
-             second.",
+             second.{of_all}",
             loop_type(run)
         ),
         panels,
+        exported_as: Some("seconds"),
         ..Figure::default()
     })
 }
 
-fn panel(run: &Run, timeline: &Timeline) -> Option<Panel> {
+/// The trials that are drawn, in their order.
+fn chosen<'t>(run: &Run, all: &'t [Timeline]) -> Vec<&'t Timeline> {
+    if all.len() <= MOST_PANELS {
+        return all.iter().collect();
+    }
+    let is_done = |timeline: &Timeline| {
+        let trial = run
+            .trials
+            .iter()
+            .find(|trial| trial.row.trial.id == timeline.trial);
+        trial.is_some_and(|trial| trial.row.status == TrialStatus::Done)
+    };
+    let is_first_of_point = |at: usize| {
+        let (before, own) = (&all[..at], &all[at]);
+        is_done(own)
+            && !before
+                .iter()
+                .any(|other| other.point == own.point && is_done(other))
+    };
+    let of_study = |timeline: &Timeline| {
+        let mut points = run.header.plan.study_points();
+        points.any(|point| point.id == timeline.point)
+    };
+    let mut ranked: Vec<(usize, usize)> = (0..all.len())
+        .map(|at| {
+            let rank = match (is_first_of_point(at), is_done(&all[at]), of_study(&all[at])) {
+                (true, _, true) => 0,
+                (_, false, _) => 1,
+                (true, _, false) => 2,
+                _ => 3,
+            };
+            (rank, at)
+        })
+        .filter(|(rank, _)| *rank < 3)
+        .collect();
+    ranked.sort_unstable();
+    ranked.truncate(MOST_PANELS);
+    ranked.sort_unstable_by_key(|(_, at)| *at);
+    ranked.into_iter().map(|(_, at)| &all[at]).collect()
+}
+
+/// How many lines a trial has at most.
+fn lines(timeline: &Timeline) -> usize {
+    5 + timeline.p95_ms.len().min(MOST_LINES)
+}
+
+fn panel(run: &Run, timeline: &Timeline, most: usize) -> Option<Panel> {
     let trial = run
         .trials
         .iter()
@@ -49,55 +114,56 @@ fn panel(run: &Run, timeline: &Timeline) -> Option<Panel> {
             format::status(trial.row.status)
         ),
         x_title: "seconds since the common start".to_owned(),
-        rows: rows(timeline),
+        rows: rows(timeline, most),
         window: timeline.window,
         ..Panel::default()
     })
 }
 
-fn rows(timeline: &Timeline) -> Vec<Row> {
-    let failed = line("failed requests", &timeline.failures)
+fn rows(timeline: &Timeline, most: usize) -> Vec<Row> {
+    let failed = line("failed requests", &timeline.failures, most)
         .filter(|series| series.data.iter().any(|datum| datum.y > 0.0));
-    let requests = line("requests, all guests", &timeline.requests);
+    let requests = line("requests, all guests", &timeline.requests, most);
     let cores = [
-        line("CPU, all guests", &timeline.guest_cores),
-        line("CPU, driver", &timeline.driver_cores),
-        line("CPU, whole host", &timeline.host_cores),
+        line("CPU, all guests", &timeline.guest_cores, most),
+        line("CPU, driver", &timeline.driver_cores, most),
+        line("CPU, whole host", &timeline.host_cores, most),
     ];
     let rows = [
         ("requests/s", requests.into_iter().chain(failed).collect()),
-        ("p95, ms", response_times(&timeline.p95_ms)),
+        ("p95, ms", response_times(&timeline.p95_ms, most)),
         ("cores", cores.into_iter().flatten().collect()),
     ];
     rows.into_iter()
         .map(|(y_title, series): (&str, Vec<Series>)| Row {
             y_title: y_title.to_owned(),
             series,
+            ..Row::default()
         })
         .filter(|row| !row.series.is_empty())
         .collect()
 }
 
-fn line(name: &str, values: &[(f64, f64)]) -> Option<Series> {
+fn line(name: &str, values: &[(f64, f64)], most: usize) -> Option<Series> {
     (!values.is_empty()).then(|| Series {
         name: name.to_owned(),
         mark: Mark::Line,
-        data: envelope(values)
+        data: envelope(values, most)
             .into_iter()
             .map(|(at, value)| Datum::at(at, value))
             .collect(),
     })
 }
 
-fn response_times(guests: &[GuestSeries]) -> Vec<Series> {
+fn response_times(guests: &[GuestSeries], most: usize) -> Vec<Series> {
     if guests.len() > MOST_LINES {
-        return line("p95 of the slowest guest", &slowest(guests))
+        return line("p95 of the slowest guest", &slowest(guests), most)
             .into_iter()
             .collect();
     }
     guests
         .iter()
-        .filter_map(|guest| line(&format!("p95 {}", guest.guest), &guest.values))
+        .filter_map(|guest| line(&format!("p95 {}", guest.guest), &guest.values, most))
         .collect()
 }
 

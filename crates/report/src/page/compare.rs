@@ -3,11 +3,11 @@
 use rookery_analysis::compare::{Comparison, Finding, Metric, Scale};
 use rookery_stats::Goal;
 
-use super::fit::escaped;
+use super::sheet::{self, Section};
 use crate::{
-    draw,
+    ReportError,
     figures::{
-        data::{Datum, Mark, Panel, Row, Series},
+        data::{Datum, Figure, Mark, Panel, Row, Series},
         layers as layer_figures,
     },
     prose::{
@@ -15,86 +15,63 @@ use crate::{
         layers as layer_prose,
     },
     tables::{
-        Table,
         compare::{difference_table, full_table, overall_table},
         layers as layer_tables,
     },
 };
 
-const STYLE: &str = "body{font-family:sans-serif;margin:2rem auto;max-width:80rem;padding:0 \
-                     1rem}table{border-collapse:collapse;\
-                     font-variant-numeric:tabular-nums;margin:1rem 0}td,th{padding:.15rem \
-                     .7rem;text-align:left;border-bottom:1px solid #ddd;\
-                     vertical-align:top}.known{color:#444}";
-
 /// The page: nothing in it is loaded from elsewhere.
-#[must_use]
-pub fn html(comparison: &Comparison) -> String {
-    let heading = escaped(&title(comparison));
-    let panels = panels(comparison);
-    let mut body = format!("<h1>{heading}</h1>\n{}", list("runs", &runs(comparison)));
-    body += &list("answer", &answer(comparison));
-    body += &table(
+///
+/// # Errors
+/// When the page cannot be put together: a fault of ours.
+pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
+    let mut sections: Vec<Section> = Vec::new();
+    sections.extend(Section::said(
+        "answer",
+        "The answer",
+        "answer",
+        answer(comparison),
+    ));
+    sections.extend(Section::said("runs", "The runs", "said", runs(comparison)));
+    sections.extend(Section::table(
+        "differing",
         "Not the same on both sides",
-        &difference_table(&comparison.differences),
-    );
-    for (index, panel) in panels.iter().enumerate() {
-        body += &format!(
-            "<h2>{}</h2>\n<div id=\"figure-{index}\"></div>\n",
-            escaped(&panel.label)
-        );
+        difference_table(&comparison.differences),
+    ));
+    for (index, panel) in panels(comparison).into_iter().enumerate() {
+        sections.push(Section::figure(&Figure {
+            id: format!("figure-{index}"),
+            title: panel.label.clone(),
+            caption: CAPTION.to_owned(),
+            panels: vec![Panel {
+                label: String::new(),
+                ..panel
+            }],
+            ..Figure::default()
+        }));
     }
-    for layers in layer_tables::tables(&comparison.layers) {
-        body += &table(&layers.label, &layers);
+    for (index, layers) in layer_tables::tables(&comparison.layers)
+        .into_iter()
+        .enumerate()
+    {
+        let heading = layers.label.clone();
+        sections.extend(Section::table(&format!("layers-{index}"), &heading, layers));
     }
-    body += &list("known", &layer_prose::caveats(&comparison.layers));
-    let overall = overall_table(comparison);
-    body += &table(&overall.label, &overall);
-    let full = full_table(comparison);
-    body += &table(&full.label, &full);
-    body += &list("known", &caveats(comparison));
-    let drawings: Vec<String> = panels.iter().map(draw::json).collect();
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta \
-         charset=\"utf-8\">\n<title>{heading}</title>\n<style>{STYLE}</style>\n{library}\n</head>\n<body>\n\
-         {body}<script>const drawings = [{drawings}];\ndrawings.forEach((drawing, index) => \
-         Plotly.newPlot('figure-' + index, drawing.data, drawing.layout, \
-         drawing.config));</script>\n</body>\n</html>\n",
-        library = draw::library(),
-        drawings = drawings.join(",\n")
-    )
+    for (id, table) in [
+        ("overall", overall_table(comparison)),
+        ("points", full_table(comparison)),
+    ] {
+        let heading = table.label.clone();
+        sections.extend(Section::table(id, &heading, table));
+    }
+    let mut known = layer_prose::caveats(&comparison.layers);
+    known.extend(caveats(comparison));
+    sections.extend(Section::said("caveats", "Caveats", "caveats", known));
+    sheet::render("Comparison of runs", &title(comparison), sections)
 }
 
-fn list(class: &str, lines: &[String]) -> String {
-    let items: String = lines
-        .iter()
-        .map(|line| format!("<li>{}</li>\n", escaped(line)))
-        .collect();
-    format!("<ul class=\"{class}\">\n{items}</ul>\n")
-}
-
-/// A table with its title; nothing without rows.
-fn table(title: &str, table: &Table) -> String {
-    if table.rows.is_empty() {
-        return String::new();
-    }
-    let cells = |cells: &[String], tag: &str| -> String {
-        cells
-            .iter()
-            .map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)))
-            .collect()
-    };
-    let rows: String = table
-        .rows
-        .iter()
-        .map(|row| format!("<tr>{}</tr>\n", cells(row, "td")))
-        .collect();
-    format!(
-        "<h2>{}</h2>\n<table>\n<tr>{}</tr>\n{rows}</table>\n",
-        escaped(title),
-        cells(&table.heads, "th")
-    )
-}
+/// What the figures show.
+const CAPTION: &str = "Change from the old to the new side. Whiskers: 95 % intervals.";
 
 /// All metrics over all points; then every primary metric point by point.
 fn panels(comparison: &Comparison) -> Vec<Panel> {
@@ -149,6 +126,7 @@ fn panel(label: &str, series: Vec<Series>) -> Panel {
                 .into_iter()
                 .filter(|series| !series.data.is_empty())
                 .collect(),
+            ..Row::default()
         }],
         ..Panel::default()
     }

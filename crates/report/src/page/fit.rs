@@ -1,9 +1,10 @@
 //! Figures of fitted laws and forecasts as one self-contained page. They need no run: measurements
 //! may come from anywhere.
 
+use super::sheet::{self, Section};
 use crate::{
-    draw,
-    figures::data::{Datum, Mark, Panel, Row, Series},
+    ReportError,
+    figures::data::{Datum, Figure, Mark, Panel, Row, Series},
 };
 
 /// One measured run.
@@ -52,8 +53,12 @@ pub struct FitPanel {
 /// What the page shows.
 #[derive(Clone, Debug)]
 pub struct FitFigure {
+    /// What kind of page it is, above its title.
+    pub kicker: &'static str,
     /// Title of the page.
     pub title: String,
+    /// What the terminal says: the fitted or forecast numbers.
+    pub numbers: String,
     /// What the load is.
     pub x_title: String,
     /// What the throughput is.
@@ -68,68 +73,46 @@ const HEIGHT: usize = 560;
 /// others flat.
 const HEADROOM: f64 = 1.2;
 
-const STYLE: &str = "body{font-family:sans-serif;margin:2rem auto;max-width:70rem;padding:0 \
-                     1rem}table{border-collapse:collapse;\
-    font-variant-numeric:tabular-nums}td,th{padding:.15rem \
-                     .7rem;text-align:right;border-bottom:1px solid #ddd}";
-
-/// The page: figures and data tables, nothing loaded from elsewhere.
-#[must_use]
-pub fn fit_html(figure: &FitFigure) -> String {
-    let drawings: String = figure
+/// The page: the numbers, figures and their data, nothing loaded from elsewhere.
+///
+/// # Errors
+/// When the page cannot be put together: a fault of ours.
+pub fn fit_html(figure: &FitFigure) -> Result<String, ReportError> {
+    let rivals = figure
         .panels
         .iter()
-        .enumerate()
-        .map(|(index, panel)| drawing(index, panel, figure))
-        .collect();
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta \
-         charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>\n{library}\n</head>\n<body>\n\
-         <h1>{title}</h1>\n<p>Dots: single runs. Line: what was chosen, with the band in which 95 \
-         % of single runs are expected; dashed beyond the largest \
-         measured load. {rivals}Grey dashes: in proportion to the smallest load, the \
-         ideal.</p>\n{drawings}</body>\n</html>\n",
-        title = escaped(&figure.title),
-        library = draw::library(),
-        rivals = if figure
-            .panels
-            .iter()
-            .flat_map(|panel| &panel.curves)
-            .any(|curve| !curve.chosen)
-        {
+        .flat_map(|panel| &panel.curves)
+        .any(|curve| !curve.chosen);
+    let caption = format!(
+        "Dots: single runs. Line: what was chosen, with the band in which 95 % of single runs are \
+         expected; dashed beyond the largest measured load. {}Grey dashes: in proportion to the \
+         smallest load, the ideal.",
+        if rivals {
             "Coloured dashes: what was not chosen, cut where it leaves the drawing. "
         } else {
             ""
-        },
-    )
-}
-
-fn drawing(index: usize, panel: &FitPanel, figure: &FitFigure) -> String {
-    let drawn = drawn(panel, figure);
-    let table = drawn.table();
-    let cells = |cells: &[String], tag: &str| -> String {
-        cells
-            .iter()
-            .map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)))
-            .collect()
-    };
-    let rows: String = table
-        .rows
+        }
+    );
+    let mut sections: Vec<Section> = figure
+        .panels
         .iter()
-        .map(|row| format!("<tr>{}</tr>\n", cells(row, "td")))
+        .enumerate()
+        .map(|(index, panel)| {
+            Section::figure(&Figure {
+                id: format!("figure-{index}"),
+                title: if panel.label.is_empty() {
+                    "Measurements and curves".to_owned()
+                } else {
+                    panel.label.clone()
+                },
+                caption: caption.clone(),
+                panels: vec![drawn(panel, figure)],
+                ..Figure::default()
+            })
+        })
         .collect();
-    let heading = if panel.label.is_empty() {
-        String::new()
-    } else {
-        format!("<h2>{}</h2>\n", escaped(&panel.label))
-    };
-    format!(
-        "{heading}<div id=\"figure-{index}\"></div>\n<details><summary>Data</summary>\n<table>\n<tr>{heads}</tr>\n{rows}</table>\n</details>\n\
-         <script>{{ const drawing = {json};\nPlotly.newPlot('figure-{index}', drawing.data, \
-         drawing.layout, drawing.config); }}</script>\n",
-        heads = cells(&table.heads, "th"),
-        json = draw::json(&drawn),
-    )
+    sections.extend(Section::text("numbers", "The numbers", &figure.numbers));
+    sheet::render(figure.kicker, &figure.title, sections)
 }
 
 fn drawn(panel: &FitPanel, figure: &FitFigure) -> Panel {
@@ -154,11 +137,11 @@ fn drawn(panel: &FitPanel, figure: &FitFigure) -> Panel {
     let top = top(panel, largest);
     series.extend(ideal(panel, top));
     Panel {
-        label: panel.label.clone(),
         x_title: figure.x_title.clone(),
         rows: vec![Row {
             y_title: figure.y_title.clone(),
             series,
+            ..Row::default()
         }],
         top: Some(top).filter(|top| *top > 0.0),
         height: Some(HEIGHT),
@@ -250,13 +233,6 @@ fn ideal(panel: &FitPanel, top: f64) -> Option<Series> {
     })
 }
 
-pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,7 +252,9 @@ mod tests {
 
     fn figure() -> FitFigure {
         FitFigure {
+            kicker: "Fit",
             title: "<b>".to_owned(),
+            numbers: "lambda 9.75".to_owned(),
             x_title: "users".to_owned(),
             y_title: "rate".to_owned(),
             panels: vec![FitPanel {
@@ -326,12 +304,12 @@ mod tests {
             (ideal[1].y - HEADROOM * 35.0).abs() < 1e-9,
             "cut at the top: {ideal:?}"
         );
-        assert!(draw::json(&panel).contains("\"range\":[0.0,42.0]"));
+        assert!(crate::draw::json(&panel).contains("\"range\":[0.0,42.0]"));
     }
 
     #[test]
     fn the_page_needs_nothing_else() {
-        let page = fit_html(&figure());
+        let page = fit_html(&figure()).expect("a page");
         assert!(
             page.contains("<h1>&lt;b&gt;</h1>") && page.contains("<title>&lt;b&gt;</title>"),
             "titles are text"
@@ -342,7 +320,11 @@ mod tests {
             "the data stand in the table"
         );
         assert!(
-            !page.contains("<script src") && !page.contains("<link"),
+            page.contains("lambda 9.75"),
+            "the numbers stand in the page"
+        );
+        assert!(
+            !page.contains("<script src") && !page.contains("<link rel=\"stylesheet"),
             "nothing is loaded from elsewhere"
         );
     }
@@ -354,11 +336,11 @@ mod tests {
             label: "2 x 1 vCPU".to_owned(),
             ..two.panels[0].clone()
         });
-        let page = fit_html(&two);
+        let page = fit_html(&two).expect("a page");
         for words in [
             "id=\"figure-0\"",
             "id=\"figure-1\"",
-            "'figure-1'",
+            "id=\"plot-figure-1\"",
             "<h2>2 x 1 vCPU</h2>",
         ] {
             assert_eq!(page.matches(words).count(), 1, "{words}");

@@ -2,11 +2,13 @@
 
 mod compare;
 mod fit;
+mod policy;
+mod sheet;
 
 pub use compare::html as compare_html;
 pub use fit::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, fit_html};
 
-use minijinja::{Environment, UndefinedBehavior, value::Serde};
+use minijinja::{Environment, UndefinedBehavior, escape_formatter, value::Serde};
 use serde::Serialize;
 
 use rookery_analysis::{Analysis, Run, storage::Ceiling};
@@ -20,6 +22,7 @@ use crate::{
     prose::{
         Fact, answer, caveats, effects,
         loop_type::loop_type,
+        plain::harmless,
         searches::LOAD_AND_EDGE,
         trust::{facts, prediction_line},
         words,
@@ -34,6 +37,7 @@ use crate::{
 };
 
 const TEMPLATE: &str = include_str!("../../template/report.html");
+const MACROS: &str = include_str!("../../template/macros.html");
 const STYLE: &str = include_str!("../../template/report.css");
 const SCRIPT: &str = include_str!("../../template/report.js");
 
@@ -79,22 +83,28 @@ struct Page<'a> {
     study_text: &'a str,
     style: &'static str,
     script: &'static str,
-    library: String,
+    library: &'static str,
+    policy: String,
 }
 
 /// A figure ready for the page.
 #[derive(Serialize)]
 struct Drawn {
-    id: &'static str,
+    id: String,
     title: String,
     caption: String,
     labels: Vec<String>,
     /// A JSON list with one drawing per label.
     panels: String,
+    /// What a screen reader says.
+    spoken: String,
+    /// The first drawing as SVG, for readers without scripts.
+    picture: String,
     remarks: Vec<String>,
     open: Vec<Table>,
     folded: Vec<Table>,
     tables: Vec<Table>,
+    exported_as: Option<&'static str>,
 }
 
 /// Put the page together.
@@ -146,14 +156,28 @@ pub(crate) fn render(
         study_text: &header.study_text,
         style: STYLE,
         script: SCRIPT,
-        library: draw::library(),
+        library: draw::LIBRARY,
+        policy: policy::policy(&[draw::LIBRARY, SCRIPT]),
     };
+    rendered("report.html", TEMPLATE, page)
+}
+
+/// A template with its values; text in them is harmless and escaped, unless the template calls it
+/// safe.
+fn rendered(
+    name: &'static str,
+    template: &'static str,
+    values: impl Serialize,
+) -> Result<String, ReportError> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.add_template("report.html", TEMPLATE)?;
-    Ok(environment
-        .get_template("report.html")?
-        .render(Serde(page))?)
+    environment.set_formatter(|output, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => escape_formatter(output, state, &harmless(text).into()),
+        _ => escape_formatter(output, state, value),
+    });
+    environment.add_template("macros.html", MACROS)?;
+    environment.add_template(name, template)?;
+    Ok(environment.get_template(name)?.render(Serde(values))?)
 }
 
 /// Throughput and costs side by side: the page is wider than a terminal.
@@ -170,7 +194,7 @@ fn summary_table(analysis: &Analysis) -> Table {
 fn drawn(figure: &Figure) -> Drawn {
     let panels: Vec<String> = figure.panels.iter().map(draw::json).collect();
     Drawn {
-        id: figure.id,
+        id: figure.id.clone(),
         title: figure.title.clone(),
         caption: figure.caption.clone(),
         labels: figure
@@ -179,11 +203,52 @@ fn drawn(figure: &Figure) -> Drawn {
             .map(|panel| panel.label.clone())
             .collect(),
         panels: format!("[{}]", panels.join(",\n")),
+        spoken: spoken(figure),
+        picture: figure
+            .panels
+            .first()
+            .map_or_else(String::new, |panel| draw::svg(panel, &figure.title)),
         remarks: figure.remarks.clone(),
         open: figure.tables.clone(),
         folded: figure.folded.clone(),
-        tables: figure.panels.iter().map(Panel::table).collect(),
+        tables: match figure.exported_as {
+            Some(_) => Vec::new(),
+            None => figure.panels.iter().map(Panel::table).collect(),
+        },
+        exported_as: figure.exported_as,
     }
+}
+
+/// The title, what stands along the axes, and the first values.
+fn spoken(figure: &Figure) -> String {
+    /// Values that are read out; the table has all.
+    const MOST_VALUES: usize = 8;
+    let Some(panel) = figure.panels.first() else {
+        return figure.title.clone();
+    };
+    let table = panel.table();
+    let series = panel.rows.iter().flat_map(|row| &row.series).count();
+    let values: Vec<String> = table
+        .rows
+        .iter()
+        .take(MOST_VALUES)
+        .filter_map(|row| {
+            let (place, values) = row.split_first()?;
+            let (head, value) = table
+                .heads
+                .iter()
+                .skip(1)
+                .zip(values)
+                .find(|(_, value)| !value.is_empty())?;
+            Some(format!("{place}: {head} {value}"))
+        })
+        .collect();
+    let more = if table.rows.len() > MOST_VALUES || series > 1 {
+        " The table below has all values."
+    } else {
+        ""
+    };
+    format!("{}. {}.{more}", figure.title, values.join("; "))
 }
 
 /// Remarks of the plan and of the run.

@@ -174,7 +174,7 @@ fn best(analysis: &Analysis, limits: Option<&str>) -> Vec<String> {
         (Some(limits), None) => {
             let broken = |summary: &PointSummary| summary.limits.failed > 0;
             let why = if analysis.points.iter().any(broken) {
-                "No point kept the limits"
+                "No point met the limits"
             } else {
                 "No point could be judged, with too few operations in the window"
             };
@@ -276,7 +276,7 @@ fn best_of_layout(analysis: &Analysis, best: &LayoutBest, limits: bool) -> Strin
         Some(best) => format!("{name}: within the limits at most {}.", carried(best)),
         None if highest.limits.failed == 0 => format!("{name}: {}, not judged.", carried(highest)),
         None => format!(
-            "{name}: no point kept the limits; outside them at most {}.",
+            "{name}: no point met the limits; outside them at most {}.",
             carried(highest)
         ),
     }

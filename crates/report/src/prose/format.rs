@@ -257,17 +257,17 @@ pub(crate) fn basis(basis: EstimateBasis) -> String {
     }
 }
 
-/// How limits were judged: `held`, `broken in 1 of 3`, `not judged`; `held, marginal in 2` where
+/// How limits were judged: `met`, `missed in 1 of 3`, `not judged`; `met, marginal in 2` where
 /// chance may have decided.
 pub(crate) fn limits(count: &LimitCount) -> String {
     let total = count.passed + count.failed + count.unjudged;
     let plain = match (total, count.failed) {
         (0, _) => NONE.to_owned(),
-        (_, 0) if count.unjudged == 0 => "held".to_owned(),
+        (_, 0) if count.unjudged == 0 => "met".to_owned(),
         (_, 0) if count.passed == 0 => "not judged".to_owned(),
-        (_, 0) => format!("held in {} of {total}", count.passed),
-        (_, failed) if failed == total => "broken".to_owned(),
-        (_, failed) => format!("broken in {failed} of {total}"),
+        (_, 0) => format!("met in {} of {total}", count.passed),
+        (_, failed) if failed == total => "missed".to_owned(),
+        (_, failed) => format!("missed in {failed} of {total}"),
     };
     match (count.marginal, total) {
         (0, _) => plain,

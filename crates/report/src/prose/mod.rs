@@ -8,6 +8,7 @@ pub(crate) mod format;
 pub(crate) mod layers;
 pub(crate) mod limits;
 pub(crate) mod loop_type;
+pub(crate) mod plain;
 pub(crate) mod scaling;
 pub(crate) mod searches;
 pub(crate) mod settings;

@@ -21,7 +21,7 @@ pub(crate) fn answers(analysis: &Analysis) -> Table {
         "largest load",
         "state",
         "edge, 95 %",
-        "breaks first",
+        "missed first",
         "trials",
         "per vCPU",
         "share of one big",

@@ -338,7 +338,7 @@ fn a_comparison_of_two_kinds_shows_the_layers() {
         text.contains("are compared by their means") && !text.contains("Nothing can be said"),
         "{text}"
     );
-    let page = compare_html(&comparison);
+    let page = compare_html(&comparison).expect("a page");
     assert!(page.contains("What each layer costs at") && page.contains("Host CPU per order"));
     let json = serde_json::to_value(&comparison).expect("plain data");
     assert_eq!(json["layers"][0]["layers"][1]["kind"], "vm");

@@ -86,13 +86,12 @@ fn read_all(directories: &[PathBuf]) -> Result<Vec<Run>, Failure> {
 }
 
 fn write_html(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
-    rookery_lab::write_whole(path, rookery_report::compare_html(comparison).as_bytes()).map_err(
-        |error| {
-            Failure::new(
-                Code::Store,
-                format!("cannot write {}: {error}", path.display()),
-            )
-            .help("name a file in a directory that exists and may be written")
-        },
-    )
+    let page = rookery_report::compare_html(comparison)?;
+    rookery_lab::write_whole(path, page.as_bytes()).map_err(|error| {
+        Failure::new(
+            Code::Store,
+            format!("cannot write {}: {error}", path.display()),
+        )
+        .help("name a file in a directory that exists and may be written")
+    })
 }

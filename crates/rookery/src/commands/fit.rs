@@ -57,14 +57,10 @@ pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
         Some(Fitted::Law(fit)) => Bootstrap::of(fit, &observations, args.draws as usize, args.seed),
         _ => None,
     };
-    output::text(text::render(
-        args,
-        &observations,
-        &judgement,
-        bootstrap.as_ref(),
-    ));
+    let numbers = text::render(args, &observations, &judgement, bootstrap.as_ref());
+    output::text(&numbers);
     if let Some(path) = &args.html {
-        let page = rookery_report::fit_html(&figure(args, &observations, &judgement));
+        let page = rookery_report::fit_html(&figure(args, &observations, &judgement, numbers))?;
         fs::write(path, page).map_err(|error| {
             Failure::new(
                 Code::Store,
@@ -176,7 +172,12 @@ fn decode(bytes: Vec<u8>) -> Option<String> {
 }
 
 /// Points, curves that were not refused, and the band of the chosen one.
-fn figure(args: &FitArgs, observations: &Observations, judgement: &Judgement) -> FitFigure {
+fn figure(
+    args: &FitArgs,
+    observations: &Observations,
+    judgement: &Judgement,
+    numbers: String,
+) -> FitFigure {
     let end = judgement.largest * 1.5;
     let mut places: Vec<f64> = (1..=CURVE_POINTS)
         .map(|i| end * i as f64 / CURVE_POINTS as f64)
@@ -208,6 +209,8 @@ fn figure(args: &FitArgs, observations: &Observations, judgement: &Judgement) ->
             })
         });
     FitFigure {
+        kicker: "Fitted laws",
+        numbers,
         title: format!("Throughput against {}: {}", args.n, args.file.display()),
         x_title: args.n.clone(),
         y_title: args.x.clone(),

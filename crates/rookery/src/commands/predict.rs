@@ -36,7 +36,8 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Code, Failure> {
         all.push(forecasts(&run, readings, args)?);
     }
     if let Some(path) = &args.html {
-        write(path, figure::page(&run, &all).as_bytes(), "the figure")?;
+        let page = figure::page(&run, &all, text::forecasts(&run, &all, args))?;
+        write(path, page.as_bytes(), "the figure")?;
     }
     if let Some(path) = &args.study {
         write(

@@ -9,7 +9,6 @@ use std::{
 
 use rookery_analysis::{Analysis, storage::Ceiling};
 use rookery_lab::CEILINGS;
-use rookery_report::ReportError;
 use rookery_store::Store;
 
 use crate::{
@@ -51,12 +50,12 @@ pub(crate) fn open(directory: &Path) -> Result<Store, Failure> {
 
 /// The tables and sentences for the terminal.
 fn terminal(store: &Store) -> Result<String, Failure> {
-    rookery_report::terminal(store, output::width()).map_err(unreadable)
+    Ok(rookery_report::terminal(store, output::width())?)
 }
 
 /// What a run found in a few lines, and where the rest is.
 pub(crate) fn brief(store: &Store, html: &Path) -> Result<String, Failure> {
-    let brief = rookery_report::brief(store, output::width()).map_err(unreadable)?;
+    let brief = rookery_report::brief(store, output::width())?;
     Ok(format!(
         "{brief}report: {}\n(`rookery report` prints its tables)\n",
         html.display()
@@ -65,11 +64,7 @@ pub(crate) fn brief(store: &Store, html: &Path) -> Result<String, Failure> {
 
 /// The first sentence of the answer.
 pub(crate) fn answer(store: &Store) -> Result<String, Failure> {
-    rookery_report::answer(store).map_err(unreadable)
-}
-
-fn unreadable(error: ReportError) -> Failure {
-    Failure::from_error(Code::Store, &error)
+    Ok(rookery_report::answer(store)?)
 }
 
 /// Longest file of ceilings that is read.
@@ -99,8 +94,7 @@ fn ceilings(directory: &Path) -> Result<Vec<Ceiling>, Failure> {
 
 /// Write the HTML report of the run in `directory`.
 pub(crate) fn write_html(store: &Store, directory: &Path, path: &Path) -> Result<(), Failure> {
-    let html = rookery_report::html_with(store, &ceilings(directory)?)
-        .map_err(|error| Failure::from_error(Code::Store, &error))?;
+    let html = rookery_report::html_with(store, &ceilings(directory)?)?;
     rookery_lab::write_whole(path, html.as_bytes()).map_err(|error| {
         Failure::new(
             Code::Store,

@@ -5,7 +5,7 @@ use rookery_analysis::{
     Run,
     predict::{Forecaster, Offer, Shape},
 };
-use rookery_report::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint};
+use rookery_report::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, ReportError};
 
 use crate::commands::predict::VariantForecast;
 
@@ -13,7 +13,14 @@ use crate::commands::predict::VariantForecast;
 const POINTS: usize = 60;
 
 /// One page with a drawing for each measured layout of each variant that has a forecast.
-pub(crate) fn page(run: &Run, all: &[VariantForecast]) -> String {
+///
+/// # Errors
+/// When the page cannot be put together: a fault of ours.
+pub(crate) fn page(
+    run: &Run,
+    all: &[VariantForecast],
+    numbers: String,
+) -> Result<String, ReportError> {
     let forecasters = all.iter().filter_map(|said| said.forecaster.as_ref());
     let panels = forecasters.flat_map(|forecaster| {
         let shapes = forecaster.readings.shapes();
@@ -23,6 +30,8 @@ pub(crate) fn page(run: &Run, all: &[VariantForecast]) -> String {
             .collect::<Vec<_>>()
     });
     rookery_report::fit_html(&FitFigure {
+        kicker: "Forecast from a run",
+        numbers,
         title: format!("Forecast: {}", run.header.title),
         x_title: all.first().map_or("users", |said| said.unit).to_owned(),
         y_title: run.header.study.workload.kind().info().unit.rate.to_owned(),
