@@ -61,6 +61,8 @@ fn checks() -> Result<(), String> {
         &["test", "--workspace", "--locked", "--no-fail-fast"],
         &machines(),
     )?;
+    println!("== fuzz");
+    crate::fuzz::run(&[])?;
     println!("== chaos");
     crate::chaos::run(&CHAOS)?;
     odbc()

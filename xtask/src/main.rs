@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask ci | tidy | docs | chaos | bench`.
+//! The project's tasks: `cargo xtask ci | tidy | docs | chaos | fuzz | bench`.
 
 #![allow(
     clippy::print_stdout,
@@ -10,6 +10,7 @@ mod chaos;
 mod ci;
 mod deny;
 mod docs;
+mod fuzz;
 mod left;
 mod root;
 mod tidy;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         ["deny"] => deny::run(&root::directory()),
         ["tidy", "--shrink"] => tidy::run(true),
         ["docs"] => docs::write(),
+        ["fuzz", ..] => fuzz::run(&words[1..]),
         ["chaos", ..] => chaos::run(&words[1..]),
         ["bench", what, ..] => bench::run(what, &args[2..]),
         _ => {

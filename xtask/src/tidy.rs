@@ -47,7 +47,7 @@ const LAYERS: &[&[&str]] = &[
 const STORE_READERS: &[&str] = &["rookery-analysis", "rookery-report", "rookery-export"];
 
 /// Crates outside the layers: tests and tasks.
-const OUTSIDE: &[&str] = &["rookery-testkit", "xtask"];
+const OUTSIDE: &[&str] = &["rookery-fuzzing", "rookery-testkit", "xtask"];
 
 /// Crates without I/O, clock or thread: each has [`PURE_RULES`] as its `clippy.toml`. `analysis`
 /// reads stored runs, through `store` alone.

@@ -16,6 +16,8 @@ mod cpu_quota;
 mod elf;
 mod error;
 mod files;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guest;
 mod health;
 mod host_check;

@@ -1,3 +1,3 @@
-//! The doors of the fuzz targets, there only when they are built.
+//! What fuzz targets reach of the inside of this crate.
 
 pub use crate::sqlite::frames::{Frames, read as sqlite_frames};

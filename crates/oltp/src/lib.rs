@@ -21,7 +21,7 @@ mod database;
 mod drive;
 mod error;
 pub mod fence;
-#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
 pub mod fuzzing;
 mod limits;
 mod load;

@@ -13,11 +13,6 @@ mod conversation;
 mod counters;
 mod engine;
 mod fill;
-#[cfg(any(test, feature = "fuzzing"))]
-#[cfg_attr(
-    not(feature = "fuzzing"),
-    allow(unreachable_pub, reason = "reached from fuzz/ alone")
-)]
 pub(crate) mod frames;
 mod gate;
 mod line;

@@ -1,4 +1,4 @@
-//! The doors of the fuzz targets, there only when they are built.
+//! What fuzz targets reach of the inside of this crate.
 
 use crate::http::{
     Limits,

@@ -17,7 +17,7 @@
 mod check;
 mod client;
 mod config;
-#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
 pub mod fuzzing;
 mod http;
 mod register;

@@ -163,7 +163,7 @@ fn forecasts_read_well_and_have_a_figure() {
         assert!(out.contains(words), "`{words}` is missing in:\n{out}");
     }
     let page = std::fs::read_to_string(place.dir.path().join("forecast.html")).expect("the page");
-    assert!(page.contains("Plotly.newPlot") && !page.contains("<script src"));
+    assert!(page.contains("Plotly.react") && !page.contains("<script src"));
 }
 
 #[test]

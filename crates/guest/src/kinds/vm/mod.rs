@@ -22,6 +22,7 @@ mod counters;
 mod disk;
 mod domain;
 mod events;
+pub(crate) mod fuzzing;
 mod guest;
 mod image;
 mod initrd;

@@ -314,6 +314,8 @@ fn push(cells: &mut [String], c: char) {
 
 #[cfg(test)]
 mod tests {
+    use rookery_workload::random::{RandomSource as _, SplitMix64};
+
     use super::*;
 
     const COLUMNS: Columns = Columns {
@@ -441,6 +443,45 @@ mod tests {
                 said.starts_with(expected) && !error.help.is_empty(),
                 "{said}"
             );
+        }
+    }
+
+    /// 20 000 texts, made of the marks that decide something.
+    #[test]
+    fn no_text_makes_a_panic() {
+        const MARKS: [&str; 16] = [
+            "users",
+            "rate",
+            "why",
+            ",",
+            ";",
+            "\t",
+            "|",
+            " ",
+            "\"",
+            "\n",
+            "\r\n",
+            "#",
+            "1",
+            ".5",
+            "1e400",
+            "\u{feff}\u{e4}",
+        ];
+        let mut random = SplitMix64::new(7);
+        for _ in 0..20_000 {
+            let length = random.index(40);
+            let text: String = (0..length)
+                .map(|_| MARKS[random.index(MARKS.len())])
+                .collect();
+            let columns = Columns {
+                n: MARKS[random.index(2)],
+                x: "rate",
+                exclude: (random.below(2) == 0).then_some("why"),
+                decimal: None,
+            };
+            if let Ok(table) = read(&format!("users,rate\n{text}"), &columns) {
+                assert!(table.rows.iter().all(|row| row.line >= 1));
+            }
         }
     }
 }
