@@ -2,7 +2,7 @@
 //!
 //! [`Table`] is the principal type: its name, its columns with their meaning, and where its rows come
 //! from. [`TABLES`] are all of them, of which [`chosen`] selects; [`dictionary`] describes them for
-//! people. [`write`] hands their rows, one at a time, to a [`TableWriter`]: [`CsvFiles`], [`JsonDocument`] or [`ParquetFiles`].
+//! people. [`write()`] hands their rows, one at a time, to a [`TableWriter`]: [`CsvFiles`], [`JsonDocument`] or [`ParquetFiles`].
 //! No table is ever in memory as a whole.
 
 mod column;
