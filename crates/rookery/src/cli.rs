@@ -6,6 +6,8 @@ use clap::{
     ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
 };
 
+use rookery_study::vm_shape::GuestNet;
+
 use crate::colour::ColourChoice;
 use crate::workloads::{AppCommand, DataCommand, DriveCommand, LoadCommand, VerifyCommand};
 
@@ -191,6 +193,10 @@ pub(crate) struct RunArgs {
     /// Print events as JSON lines to standard output
     #[arg(long)]
     pub(crate) json: bool,
+    /// Guests may get addresses of this network of the host (`bridge:NAME` in the study);
+    /// repeatable
+    #[arg(long, value_name = "ADDRESS/PREFIX")]
+    pub(crate) confirm_network: Vec<GuestNet>,
     #[command(flatten)]
     pub(crate) places: Places,
 }
@@ -232,6 +238,10 @@ pub(crate) struct RehearseArgs {
     /// Print one JSON object for each round
     #[arg(long)]
     pub(crate) json: bool,
+    /// Guests may get addresses of this network of the host (`bridge:NAME` in the study);
+    /// repeatable
+    #[arg(long, value_name = "ADDRESS/PREFIX")]
+    pub(crate) confirm_network: Vec<GuestNet>,
     #[command(flatten)]
     pub(crate) places: Places,
 }

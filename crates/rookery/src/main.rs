@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod line_error;
 mod logging;
+mod networks;
 mod output;
 mod progress;
 mod signals;

@@ -146,14 +146,25 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<Code, Failure> {
 
 /// Text from elsewhere, a target or a stored run, which must not command the terminal.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+    let shown = |c: char| match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if rookery_diagnosis::commands(c) => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(shown).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_from_outside_commands_nobody_and_keeps_its_words_apart() {
+        assert_eq!(
+            printable("no\r\nroom\t\u{1b}[2J \u{202e}txt"),
+            "no  room \u{fffd}[2J \u{fffd}txt"
+        );
+    }
 
     #[test]
     fn messages_are_broken_between_words_and_excerpts_are_not() {

@@ -319,8 +319,7 @@ fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind, widt
         workload.info().clients.plural
     };
     let head = [
-        "point", "layouts", "guests", "vCPU", load, "memory", "database", "pins", "capacity",
-        "baseline",
+        "point", "layouts", "guests", "vCPU", load, "MiB", "database", "pins", "CPUs", "baseline",
     ];
     let mut rows = Vec::new();
     let mut groups = points.chunk_by(|a, b| a.variant < b.variant && cells(a) == cells(b));
@@ -343,10 +342,10 @@ fn cells(point: &Point) -> [String; 8] {
         joined(point, |group| group.guests.to_string()),
         joined(point, |group| group.vcpus.to_string()),
         load_of(point),
-        joined(point, |group| format!("{} MiB", group.memory_mib)),
+        joined(point, |group| group.memory_mib.to_string()),
         joined(point, |group| group.database.to_string()),
         pins_of(point),
-        format!("{} CPU", point.capacity_cpus),
+        point.capacity_cpus.to_string(),
     ]
 }
 

@@ -7,7 +7,7 @@ use rookery_host::{Host, Invocation, RealHost, in_netns, make_netns, netns_path,
 
 use crate::{
     Case,
-    fixture::{Fixture, create, get, spec, up},
+    fixture::{Fixture, create, get, spec, template, up},
 };
 
 /// All of them.
@@ -63,6 +63,29 @@ fn in_user_mode_guests_answer_on_loopback(_: Kind) {
     fixture.assert_no_traces("after close");
 }
 
+/// A namespace `neighbour` stands for a machine of somebody else on the bridge.
+fn has_the_address_of_the_second_guest(neighbour: &str) {
+    let path = netns_path(neighbour);
+    let link = "link add port7 type veth peer name eth7\nlink set port7 mtu 9000 master br7 up\n";
+    let inside = "address add 10.9.1.51/24 dev eth7\nlink set eth7 up\n";
+    let batch = |said: &str| {
+        RealHost
+            .run(Invocation::new("ip").args(["-batch", "-"]).stdin(said))
+            .expect("a link");
+    };
+    batch(link);
+    RealHost
+        .run(Invocation::new("ip").args([
+            "link",
+            "set",
+            "eth7",
+            "netns",
+            &path.display().to_string(),
+        ]))
+        .expect("moved");
+    in_netns(Some(&path), || batch(inside)).expect("an address");
+}
+
 /// A network namespace stands for the host: it has a bridge that was there before.
 fn on_a_bridge_of_the_host(_: Kind) {
     let name = format!("hostbridge{}", std::process::id());
@@ -75,6 +98,8 @@ fn on_a_bridge_of_the_host(_: Kind) {
             .map(drop)
     };
     make_netns(&name, || ip().map_err(io::Error::other)).expect("a host with a bridge");
+    let neighbour = format!("neighbour{}", std::process::id());
+    make_netns(&neighbour, || Ok(())).expect("another machine on the bridge");
     let done = in_netns(Some(&netns_path(&name)), || {
         let fixture = Fixture::new();
         let nic = |mtu: u32| NetworkShape {
@@ -88,10 +113,10 @@ fn on_a_bridge_of_the_host(_: Kind) {
             fixture.site(),
             Arc::new(RealHost),
         );
+        let refused = refused.err().expect("frames of another size").to_string();
         assert!(
-            refused
-                .err()
-                .is_some_and(|error| error.to_string().contains("set mtu = 9000"))
+            refused.contains("carries packets of 9000 bytes"),
+            "{refused}"
         );
         let mut lab = open_lab(
             &LabShape::Vm(Box::new(shape(nic(9000)))),
@@ -108,6 +133,14 @@ fn on_a_bridge_of_the_host(_: Kind) {
             get(&*lab, address, "/file?/sys/class/net/eth0/mtu").as_deref(),
             Some("9000\n")
         );
+        has_the_address_of_the_second_guest(&neighbour);
+        let taken = lab.create(&template(&*lab), &spec(2, &[])).err();
+        let taken = taken.expect("the address is taken").to_string();
+        assert!(
+            taken.contains("10.9.1.51") && taken.contains("belongs to"),
+            "{taken}"
+        );
+        remove_netns(&neighbour).expect("removed, and its interface with it");
         remove_all(&mut guests).expect("removed");
         drop(guests);
         lab.close().expect("closed");

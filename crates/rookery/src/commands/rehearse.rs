@@ -8,7 +8,7 @@ use crate::{
     cli::RehearseArgs,
     commands::{check, places::templates, run::log_event},
     exit::{Code, Failure},
-    logging, output,
+    logging, networks, output,
     progress::ProgressReporter,
     signals,
 };
@@ -19,6 +19,7 @@ const LOG_FILE: &str = "rehearsal.log";
 pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
     let document = check::load(&args.study, args.choice.choices())?;
     let plan = check::plan(&document, &args.places.runs)?;
+    networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
     let stop = signals::stop_flag()?;
     keep_log(&args.places.runs);
     let reporter = ProgressReporter::new(args.json, false);

@@ -6,12 +6,13 @@ use rookery_analysis::{Run, TrialData, search};
 use rookery_lab::{Conductor, Event, Summary};
 use rookery_model::search::Ending;
 use rookery_store::{Store, TrialStatus};
+use rookery_study::vm_shape::GuestNet;
 
 use crate::{
     cli::{Places, RunArgs},
     commands::{check, places::templates, report},
     exit::{Code, Failure},
-    logging, output,
+    logging, networks, output,
     progress::{ProgressReporter, now},
     signals, studies,
 };
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     let study = args.study.as_deref().unwrap_or("latest");
     conduct(&args.places, args.quiet, args.json, |conductor| {
         if args.resume {
-            resume(conductor, study)
+            resume(conductor, study, &args.confirm_network)
         } else {
             start(conductor, Path::new(study), args)
         }
@@ -99,13 +100,18 @@ pub(crate) fn log_event(event: &Event) {
 fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summary, Failure> {
     let document = check::load(path, args.choice.choices())?;
     let plan = check::plan(&document, &args.places.runs)?;
+    networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
     let built_in = studies::named_by(path)?.map(|study| study.file());
     let path = built_in.as_deref().unwrap_or(path);
     Ok(conductor.start(path, document.text(), document.study(), &plan)?)
 }
 
 /// Resume the named run; a study file stands for its newest run.
-fn resume(conductor: &Conductor<'_>, name: &str) -> Result<Summary, Failure> {
+fn resume(
+    conductor: &Conductor<'_>,
+    name: &str,
+    confirmed: &[GuestNet],
+) -> Result<Summary, Failure> {
     let built_in = studies::named_by(Path::new(name))?;
     let (directory, study_now) = match built_in {
         Some(study) => (
@@ -122,6 +128,8 @@ fn resume(conductor: &Conductor<'_>, name: &str) -> Result<Summary, Failure> {
             Err(error) => return Err(error.into()),
         },
     };
+    let plan = report::open(&directory)?.header()?.plan;
+    networks::refuse_unconfirmed(&plan, confirmed)?;
     Ok(conductor.resume(&directory, study_now.as_deref())?)
 }
 

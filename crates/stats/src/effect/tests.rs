@@ -309,6 +309,15 @@ fn words_follow_from_the_interval() {
         with(1.1, 0.6, 1.6).change(Goal::Higher, Some(0.9)),
         Change::Undecided
     );
+    // Times are not known to 0.1 %, however sure the interval is.
+    assert_eq!(
+        with(1.0005, 1.0002, 1.0008).change(Goal::Lower, Some(0.001)),
+        Change::NoEffectSeen { less_than: 0.001 }
+    );
+    assert_eq!(
+        with(1.0, 1.0, 1.0).change(Goal::Lower, Some(1.0)),
+        Change::NoEffectSeen { less_than: 0.001 }
+    );
     let Change::NoEffectSeen { less_than } = with(1.01, 0.97, 1.06).change(Goal::Higher, Some(0.9))
     else {
         panic!("the interval holds 1");

@@ -9,6 +9,9 @@ const LEVEL: f64 = 0.05;
 /// An interval that reaches further than this from 1 says too little to call it "no effect".
 const WIDEST: f64 = 0.5;
 
+/// What times are kept to, in histograms of three digits: a smaller effect is none that was measured.
+const RESOLUTION: f64 = 0.001;
+
 /// Which way of a metric is the good one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
@@ -26,7 +29,8 @@ pub enum Change {
     Better,
     /// A change to the bad.
     Worse,
-    /// The interval holds 1 and reaches no further than this share from it.
+    /// The interval holds 1, or lies within the resolution of times around it, and reaches no
+    /// further than this share from it.
     NoEffectSeen {
         /// The larger distance of the two ends of the interval from 1, as a share.
         less_than: f64,
@@ -47,7 +51,8 @@ impl Effect {
         let (Some((low, high)), Some(p)) = (self.interval, adjusted_p) else {
             return Change::NoInterval;
         };
-        if self.excludes_one() {
+        let less_than = (high - 1.0).max(1.0 - low).max(RESOLUTION);
+        if self.excludes_one() && less_than > RESOLUTION {
             let good = (self.ratio > 1.0) == (goal == Goal::Higher);
             return match (p < LEVEL, good) {
                 (false, _) => Change::PerhapsChance,
@@ -55,7 +60,6 @@ impl Effect {
                 (true, false) => Change::Worse,
             };
         }
-        let less_than = (high - 1.0).max(1.0 - low);
         if less_than <= WIDEST {
             Change::NoEffectSeen { less_than }
         } else {

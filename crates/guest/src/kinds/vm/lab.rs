@@ -190,6 +190,9 @@ impl GuestMaker for VmGuests {
             return Err(fail(io::Error::other(what)));
         }
         let plug = self.network.plug(spec.number, spec.port).map_err(fail)?;
+        self.network
+            .refuse_taken(&*core.host, &plug)
+            .map_err(fail)?;
         let store = self.store(core, spec, provision, volume)?;
         let watch = Watch {
             told: &|_, _| {},

@@ -3,9 +3,11 @@
 
 use std::{
     io,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
+    thread::sleep,
+    time::{Duration, Instant},
 };
 
 use rookery_host::{Host, HostError, Invocation, netns_path};
@@ -19,6 +21,8 @@ use crate::{
     label::{Label, run_name},
 };
 
+/// The port of the service that discards what it gets.
+const DISCARD: u16 = 9;
 /// Length of the prefix of the lab's own network.
 const LAB_PREFIX: u8 = 16;
 /// A guest's address in user mode, where every guest is alone; the emulator's own choice.
@@ -33,6 +37,8 @@ pub(super) enum LabNetwork {
     Own(PathBuf),
     /// A bridge of the host, which was there before and stays.
     Bridge {
+        /// Its name.
+        name: String,
         /// Addresses of guests.
         net: GuestNet,
         /// The host's own addresses on it.
@@ -90,7 +96,11 @@ impl LabNetwork {
             }
             (Network::HostBridge(name), Some(net)) => {
                 let host = addresses_on(host, name, net, nic.mtu)?;
-                Ok(Self::Bridge { net, host })
+                Ok(Self::Bridge {
+                    name: name.clone(),
+                    net,
+                    host,
+                })
             }
             (Network::HostBridge(name), None) => Err(io::Error::other(format!(
                 "guests on {name} have no addresses"
@@ -119,7 +129,7 @@ impl LabNetwork {
         };
         match self {
             Self::Own(_) => Ok(same(guest_address(number)?, LAB_PREFIX)),
-            Self::Bridge { net, host } => {
+            Self::Bridge { net, host, .. } => {
                 let address = net.address(number).ok_or_else(|| {
                     io::Error::other(format!(
                         "the network {net} has no address for guest {number}: begin lower, or run \
@@ -145,6 +155,58 @@ impl LabNetwork {
             }
         }
     }
+}
+
+/// How long a neighbour has to answer: those of a local network do within milliseconds.
+const NEIGHBOUR_PATIENCE: Duration = Duration::from_millis(400);
+/// Between two looks at the table of neighbours.
+const NEIGHBOUR_LOOK: Duration = Duration::from_millis(50);
+
+impl LabNetwork {
+    /// Looks for somebody who has the address of a plug already: two machines of one address would
+    /// each get part of the other's load.
+    ///
+    /// # Errors
+    /// When somebody answers for it, or it cannot be looked for.
+    pub(super) fn refuse_taken(&self, host: &dyn Host, plug: &Plug) -> io::Result<()> {
+        let Self::Bridge { name, .. } = self else {
+            return Ok(());
+        };
+        let address = plug.inside;
+        let words = address.to_string();
+        // A machine of an earlier trial may have had it.
+        host.run(Invocation::new("ip").args(["neigh", "flush", "to", &words, "dev", name]))?;
+        // The kernel asks who has the address before it sends anything there.
+        UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?.send_to(&[0], (address, DISCARD))?;
+        let until = Instant::now() + NEIGHBOUR_PATIENCE;
+        while Instant::now() < until {
+            sleep(NEIGHBOUR_LOOK);
+            let said = host.run(
+                Invocation::new("ip").args(["-json", "neigh", "show", "to", &words, "dev", name]),
+            )?;
+            if let Some(owner) = neighbour(&said) {
+                return Err(HostError::refused(
+                    format!("the address {address} on {name} belongs to {owner} already"),
+                    "name addresses that nobody has: `addresses` begins with the first guest's",
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The hardware address of the neighbour that `ip` tells of; `None` where nobody answered.
+fn neighbour(said: &str) -> Option<String> {
+    let found: Vec<Neighbour> = serde_json::from_str(said).ok()?;
+    found.into_iter().find_map(|neighbour| neighbour.lladdr)
+}
+
+/// A neighbour as `ip -json neigh` tells it.
+#[derive(Deserialize)]
+struct Neighbour {
+    #[serde(default)]
+    lladdr: Option<String>,
 }
 
 /// Name of a guest's interface on the host's side: short in a namespace of the lab, that of its
@@ -277,6 +339,7 @@ mod tests {
     #[test]
     fn guests_on_a_bridge_never_have_the_hosts_address() {
         let network = LabNetwork::Bridge {
+            name: "br0".to_owned(),
             net: net("192.168.1.1/24"),
             host: vec![IpAddr::from([192, 168, 1, 2])],
         };
@@ -292,6 +355,17 @@ mod tests {
                 && network.plug(3, 80).is_ok()
         );
         assert_eq!(network.namespace(), None);
+    }
+
+    #[test]
+    fn a_neighbour_is_whoever_answered() {
+        let said = |state: &str| format!(r#"[{{"dst":"192.168.1.50"{state}}}]"#);
+        assert_eq!(neighbour(&said(r#","state":["INCOMPLETE"]"#)), None);
+        assert_eq!(neighbour("[]"), None);
+        let found = neighbour(&said(
+            r#","lladdr":"52:54:00:aa:bb:cc","state":["REACHABLE"]"#,
+        ));
+        assert_eq!(found.as_deref(), Some("52:54:00:aa:bb:cc"));
     }
 
     #[test]
