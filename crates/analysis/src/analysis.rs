@@ -6,6 +6,7 @@ use rookery_study::StackKind;
 
 use crate::{
     Run,
+    baselines::{self, BaselineRatio},
     best::Best,
     capacity::{self, CapacityGroup},
     effects::Effects,
@@ -46,6 +47,10 @@ data! {
         pub searches_across_variants: Vec<SearchRatio>,
         /// Searches of several guests against that of one guest of as many vCPUs.
         pub searches_against_one_big: Vec<SearchRatio>,
+        /// Searches of layouts against those of the layouts that they name as their baselines.
+        pub searches_against_baselines: Vec<SearchRatio>,
+        /// Points of layouts against those of the layouts that they name as their baselines.
+        pub baselines: Vec<BaselineRatio>,
         /// How throughput grows with clients, guests and vCPUs.
         pub scaling: Vec<Scaling>,
         /// Equal capacity in different splits.
@@ -148,6 +153,8 @@ impl Analysis {
             best: Best::from_points(&points, &layouts),
             searches_across_variants: searches::across_variants(&searches),
             searches_against_one_big: searches::against_one_big(&searches),
+            searches_against_baselines: baselines::of_searches(&run.header.study, &searches),
+            baselines: baselines::of_points(&run.header.study, &points),
             searches,
             scaling: scaling::lines(run),
             capacity: capacity::groups(&points),

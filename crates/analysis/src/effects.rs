@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rookery_cast::count_u32;
 use rookery_stats::{
     Change, Contrast, Design, Effect, Goal, Measurement, Observation, effect, holm, interaction,
 };
@@ -163,7 +164,7 @@ impl Effects {
         let design = Design::new(
             plan.variants
                 .iter()
-                .filter_map(|variant| level_numbers(plan, &variant.levels)),
+                .map(|variant| level_numbers(plan, &variant.levels)),
         );
         let strata = strata(plan);
         let samples = samples(run, &strata);
@@ -216,12 +217,14 @@ fn contrasts(factors: &[Factor]) -> Vec<Contrast> {
     factors.iter().enumerate().flat_map(of_factor).collect()
 }
 
-/// The levels of a variant as numbers, in the order of the factors; `None` when it lacks one.
-fn level_numbers(plan: &Plan, levels: &[Level]) -> Option<Vec<u32>> {
+/// The levels of a variant as numbers, in the order of the factors. A factor that its layouts do
+/// not compare has one level more than any that is compared: its trials are paired with each other
+/// alone.
+fn level_numbers(plan: &Plan, levels: &[Level]) -> Vec<u32> {
     let number = |factor: &Factor| {
-        let own = levels.iter().find(|level| level.key == factor.key)?;
-        let at = factor.levels.iter().position(|value| *value == own.value)?;
-        u32::try_from(at).ok()
+        let own = levels.iter().find(|level| level.key == factor.key);
+        let at = own.and_then(|own| factor.levels.iter().position(|value| *value == own.value));
+        count_u32(at.unwrap_or(factor.levels.len()))
     };
     plan.factors.iter().map(number).collect()
 }
@@ -288,7 +291,7 @@ fn samples(run: &Run, strata: &BTreeMap<u32, u32>) -> Vec<Sample> {
         Some(Sample {
             block: planned.block,
             stratum: *strata.get(&point.id)?,
-            levels: level_numbers(plan, &point.levels)?,
+            levels: level_numbers(plan, &point.levels),
             values: EffectMetric::ALL
                 .iter()
                 .map(|metric| metric.of(measured))

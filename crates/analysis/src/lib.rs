@@ -17,6 +17,7 @@
 )]
 
 mod analysis;
+pub mod baselines;
 pub mod best;
 pub mod capacity;
 pub mod compare;

@@ -281,7 +281,7 @@ impl SearchSummary {
 
 /// The ratio of two largest loads; `None` where a search found nothing, or they count different
 /// things.
-fn ratio(one: &SearchSummary, other: &SearchSummary) -> Option<SearchRatio> {
+pub(crate) fn ratio(one: &SearchSummary, other: &SearchSummary) -> Option<SearchRatio> {
     if one.over != other.over {
         return None;
     }

@@ -1,7 +1,7 @@
 //! One run from its first trial to its last.
 
 use std::{
-    collections::HashSet,
+    collections::{HashSet, VecDeque},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -22,6 +22,7 @@ use crate::{
     facts::{check_plan, describe_host, differences},
     growth::{self, Growth},
     lab_pool::LabPool,
+    rest::Rest,
     run_dir::{RunDir, store_in},
     simulated, storage,
     trial::{TrialEnd, TrialRunner, ended, failed, reason},
@@ -224,7 +225,7 @@ impl Conductor<'_> {
         let mut others = HashSet::new();
         loop {
             let left = planned(store)?;
-            self.conduct_trials(labs, store, &left, &mut others)?;
+            self.conduct_trials(labs, store, left, &mut others)?;
             if self.stop.load(Ordering::Relaxed) || !growth.grow(store)? {
                 return self.remark_on_others(store, &mut others);
             }
@@ -259,13 +260,17 @@ impl Conductor<'_> {
     fn conduct_trials(
         &self,
         labs: &mut LabPool,
-        store: &Store,
-        left: &[Trial],
+        store: &mut Store,
+        left: Vec<Trial>,
         others: &mut HashSet<RunId>,
     ) -> Result<(), LabError> {
         let header = store.header()?;
-        for trial in left {
+        let mut left = VecDeque::from(left);
+        let mut rest = Rest::new(&header.study);
+        while let Some(trial) = left.pop_front() {
+            let trial = &trial;
             self.remark_on_others(store, others)?;
+            rest.take(self.stop, self.listener);
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -283,6 +288,12 @@ impl Conductor<'_> {
                     tracing::info!(trial = trial.id, outcome = ?record.outcome, "trial ended");
                     store.end_trial(trial.id, &now(), &record)?;
                     (self.listener)(&ended(trial.id, &record));
+                    // At once, while the block is still open.
+                    if record.outcome == Outcome::Void
+                        && let Some(again) = growth::retry(store, trial, self.listener)?
+                    {
+                        left.push_front(again);
+                    }
                 }
                 TrialEnd::Stopped(reasons) => {
                     store.reset_running()?;

@@ -63,6 +63,11 @@ pub enum Event {
         /// The answer in a sentence.
         text: String,
     },
+    /// The pause before the next trial begins.
+    Resting {
+        /// How long it lasts.
+        seconds: f64,
+    },
     /// A trial begins.
     TrialStarted {
         /// Its id, 1-based in the order of execution.
@@ -109,6 +114,15 @@ pub enum Event {
         headline: Option<Headline>,
         /// Whether QoS held; nothing if it was not judged.
         qos: Option<bool>,
+    },
+    /// A void trial is run again.
+    Retried {
+        /// The void one.
+        trial: u32,
+        /// The one that is run in its place.
+        again: u32,
+        /// Which attempt this is, 2 or more.
+        attempt: u32,
     },
     /// Something that the reader of the run should know.
     Remark {

@@ -15,7 +15,7 @@ use rookery_cast::count_u32;
 use rookery_model::search::{Probe, Purpose as ProbePurpose};
 use rookery_stats::adaptive::{Decision, Rule};
 use rookery_store::{RunHeader, Store, TrialStatus};
-use rookery_study::{Expected, HostFacts, Over, Plan, Purpose, Search, Study};
+use rookery_study::{Expected, HostFacts, Over, Plan, Purpose, Search, Study, Trial};
 
 use crate::{
     clock::now,
@@ -57,7 +57,10 @@ impl<'a> Growth<'a> {
         self.read(store)?;
         let mut plan = header.plan.clone();
         let before = plan.trials.len();
-        add_repeats(&mut plan, &header.study, &self.known);
+        add_retries(&mut plan, &header.study, &self.known);
+        if plan.trials.len() == before {
+            add_repeats(&mut plan, &header.study, &self.known);
+        }
         if plan.trials.len() == before {
             self.add_probes(&header, &mut plan, store)?;
         }
@@ -217,6 +220,47 @@ fn purpose(purpose: ProbePurpose) -> Purpose {
     }
 }
 
+/// Plan another attempt at a trial that has just been void; `None` where its budget is spent.
+///
+/// # Errors
+/// When the store cannot be read or written.
+pub(crate) fn retry(
+    store: &mut Store,
+    void: &Trial,
+    listener: &Listener<'_>,
+) -> Result<Option<Trial>, LabError> {
+    let header = store.header()?;
+    let mut plan = header.plan;
+    let Some(again) = plan.add_retry(void.id, header.study.load.retry_void) else {
+        return Ok(None);
+    };
+    let (attempt, trials) = (plan.attempts(&again), count_u32(plan.trials.len()));
+    store.grow_plan(plan)?;
+    listener(&Event::Grown { trials });
+    listener(&Event::Retried {
+        trial: void.id,
+        again: again.id,
+        attempt,
+    });
+    Ok(Some(again))
+}
+
+/// Attempts at void trials that an interruption has kept from being planned.
+fn add_retries(plan: &mut Plan, study: &Study, known: &[TrialData]) {
+    for void in known
+        .iter()
+        .filter(|trial| trial.row.status == TrialStatus::Void)
+    {
+        let last = plan
+            .trials
+            .iter()
+            .rfind(|other| other.is_attempt_of(&void.row.trial));
+        if last.is_some_and(|last| last.id == void.row.trial.id) {
+            plan.add_retry(void.row.trial.id, study.load.retry_void);
+        }
+    }
+}
+
 /// Repeats that the intervals of the study's points still need.
 fn add_repeats(plan: &mut Plan, study: &Study, known: &[TrialData]) {
     let load = &study.load;
@@ -254,7 +298,8 @@ fn repeats_needed(rule: Rule, point: u32, most: u32, known: &[TrialData]) -> u32
 
 /// Whether a run may need more than its first plan.
 fn grows(header: &RunHeader) -> bool {
-    header.study.load.half_width.is_some() || !header.plan.searches.is_empty()
+    let load = &header.study.load;
+    load.retry_void > 0 || load.half_width.is_some() || !header.plan.searches.is_empty()
 }
 
 /// Whether everything that a stored run was to do is done: no repeat and no probe is left.
@@ -268,6 +313,7 @@ pub(crate) fn complete(store: &Store) -> Result<bool, LabError> {
     let run = Run::read(store)?;
     let mut plan = run.header.plan.clone();
     let before = plan.trials.len();
+    add_retries(&mut plan, &run.header.study, &run.trials);
     add_repeats(&mut plan, &run.header.study, &run.trials);
     let asks = |search: &Search| {
         search::replay(&plan, search, &run.trials)

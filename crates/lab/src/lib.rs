@@ -21,6 +21,7 @@ mod lab_pool;
 mod observed;
 mod offered;
 mod rehearsal;
+mod rest;
 mod run_dir;
 pub mod simulated;
 mod storage;

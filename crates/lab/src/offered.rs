@@ -45,9 +45,9 @@ fn profile(course: &Course, rate: f64) -> Profile {
 }
 
 /// The phases of a trial.
-pub(crate) fn phases(load: &rookery_study::Load, purpose: Purpose) -> Phases {
+pub(crate) fn phases(load: &rookery_study::Load, point: &Point, purpose: Purpose) -> Phases {
     Phases {
-        ramp_up: load.ramp_up,
+        ramp_up: load.ramp_up.lasting(point.total_users(), point.guests()),
         settle: load.settle,
         steady: steady(load, purpose),
         ramp_down: load.ramp_down,

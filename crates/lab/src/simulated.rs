@@ -196,6 +196,7 @@ pub(crate) fn compute_trial(
         resources: outcome.resources,
         machines: Vec::new(),
         clock_step: None,
+        strayed: Vec::new(),
         deaths: Vec::new(),
         starved: Vec::new(),
         logs: Vec::new(),

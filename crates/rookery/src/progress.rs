@@ -268,6 +268,15 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
                 pace.grew = true;
             }
         }
+        Event::Resting { seconds } => bar.set_message(format!("resting {seconds:.0} s")),
+        Event::Retried {
+            trial,
+            again,
+            attempt,
+        } => line(
+            bar,
+            &format!("  trial {trial} is run again as trial {again} (attempt {attempt})"),
+        ),
         Event::SearchEnded {
             search,
             subject,

@@ -14,7 +14,8 @@ use crate::{grammar::sections, model::GuestKind};
 pub struct Choices<'a> {
     /// The parts that `[scale.NAME]` replaces.
     pub scale: Option<&'a str>,
-    /// The kind of all guests, whatever the file says; its other kinds are left out.
+    /// The kind of all guests, whatever `[guest]` says; its other kinds are left out. A layout that
+    /// says its own kind keeps it.
     pub guest: Option<GuestKind>,
 }
 

@@ -125,10 +125,11 @@ impl Document {
         }
     }
 
-    /// The study with the first level of every factor; the whole study where there are none.
+    /// The study with the first level of every factor and all its layouts; its sections are those
+    /// of layouts that say nothing else, or of the first one where all do.
     #[must_use]
     pub fn study(&self) -> &Study {
-        &self.expansion.variants[0].study
+        &self.expansion.study
     }
 
     /// The study with every combination of levels that its design asks for; one without levels
@@ -223,6 +224,9 @@ impl Study {
         for layout in &self.layouts {
             out.push_str(&format!("\n[[{}]]\n", sections::LAYOUT));
             LayoutKeys::of(layout).write(&mut out);
+            for said in &layout.overrides {
+                out.push_str(&format!("{} = {}\n", said.key, said.value));
+            }
         }
         out
     }

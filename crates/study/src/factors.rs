@@ -27,7 +27,7 @@ pub(crate) const MOST_LEVELS: usize = 16;
 const MOST_FACTORS: usize = 24;
 
 /// Keys that cannot have levels, and why. A section name alone stands for all its keys.
-const FIXED: [(&str, &str); 16] = [
+const FIXED: [(&str, &str); 18] = [
     ("title", "a run has one title"),
     ("question", "a run has one question"),
     (
@@ -44,6 +44,8 @@ const FIXED: [(&str, &str); 16] = [
     ("load.max_repeats", "all levels are repeated alike"),
     ("load.search", "every level is searched alike"),
     ("load.order", "a run has one order"),
+    ("load.retry_void", "all levels are run again alike"),
+    ("load.rest", "the pause stands between trials of all levels"),
     (
         "qos",
         "limits judge what was measured, they do not change it",

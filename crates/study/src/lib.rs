@@ -26,6 +26,7 @@ mod factors;
 mod grammar;
 mod model;
 mod names;
+mod overrides;
 mod plan;
 mod planning;
 mod problem;
@@ -51,7 +52,8 @@ pub use expression::{
 pub use grammar::kinds::{ParseDurationError, parse_duration};
 pub use model::{
     Arrivals, Course, CourseStep, CpuSet, GuestKind, GuestShape, HostUse, LabShape, Layout, Load,
-    LoadModel, LoopType, OpenLoad, Order, Over, Pin, Precision, SearchUse, Study, Vcpus, Visit,
+    LoadModel, LoopType, OpenLoad, Order, Over, Override, Pin, Precision, RampUp, SearchUse,
+    StartRate, Study, Vcpus, Visit,
 };
 pub use plan::{
     CpuPlace, Estimate, Expected, Factor, GuestGroup, HostFacts, Level, Plan, PlannedGuest, Point,

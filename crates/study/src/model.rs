@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use rookery_cast::truncate_u32;
+use rookery_cast::{truncate_u32, truncate_u64};
 use rookery_stats::{qos::Qos, trial_checks::Intent};
 use serde::{Deserialize, Serialize};
 
@@ -66,8 +66,8 @@ impl Study {
 pub struct Load {
     /// Who asks for work, and when.
     pub loop_type: LoopType,
-    /// Users start evenly over this time.
-    pub ramp_up: Duration,
+    /// How users start.
+    pub ramp_up: RampUp,
     /// All users run, nothing is measured.
     pub settle: Duration,
     /// The measured window.
@@ -86,6 +86,12 @@ pub struct Load {
     pub half_width: Option<f64>,
     /// Most trials of a point that is repeated for its interval.
     pub max_repeats: u32,
+    /// How often a void trial of a point is run again.
+    #[serde(default)]
+    pub retry_void: u32,
+    /// Pause between two trials.
+    #[serde(default)]
+    pub rest: Duration,
     /// Order of trials.
     pub order: Order,
     /// Find the largest load within the limits.
@@ -119,6 +125,61 @@ impl Load {
     #[must_use]
     pub fn max_in_flight(&self) -> Option<u32> {
         self.open().map(|open| open.max_in_flight)
+    }
+}
+
+/// How users start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RampUp {
+    /// Evenly over this time.
+    Over(Duration),
+    /// So many each second, however many there are.
+    Rate(StartRate),
+}
+
+/// Users that start each second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StartRate {
+    /// How many, above 0.
+    pub users_per_s: f64,
+    /// Whether at each guest, or at all of them together.
+    pub per_guest: bool,
+}
+
+impl RampUp {
+    /// How long so many users on all guests together take to start.
+    #[must_use]
+    pub fn lasting(&self, users: u32, guests: u32) -> Duration {
+        match self {
+            Self::Over(time) => *time,
+            Self::Rate(rate) => {
+                let starting = if rate.per_guest {
+                    f64::from(users) / f64::from(guests.max(1))
+                } else {
+                    f64::from(users)
+                };
+                let seconds = starting / rate.users_per_s;
+                // To the microsecond, as all times of a study.
+                Duration::from_micros(truncate_u64((seconds * 1e6).round()))
+            }
+        }
+    }
+}
+
+impl fmt::Display for RampUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Over(time) => f.write_str(&crate::grammar::kinds::plain_time(*time)),
+            Self::Rate(rate) => rate.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for StartRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each = if self.per_guest { " per guest" } else { "" };
+        write!(f, "{} users per s{each}", self.users_per_s)
     }
 }
 
@@ -528,4 +589,19 @@ pub struct Layout {
     pub vcpus: Vec<Vcpus>,
     /// Users of this layout instead of the load's.
     pub users: Option<Users>,
+    /// The layout that it is compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// What it says of the sections, in the order of the keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<Override>,
+}
+
+/// A key of a section that has another value in one layout.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Override {
+    /// The key with its section, as TOML: `guest.kind`, `stack.settings."php.opcache.enable"`.
+    pub key: String,
+    /// Its value as TOML; a list compares several.
+    pub value: String,
 }

@@ -47,16 +47,22 @@ pub struct Factor {
     pub levels: Vec<String>,
 }
 
-/// One level of one factor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One level of one factor, or what a layout says of one key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Level {
-    /// The key of the factor.
+    /// The key.
     pub key: String,
     /// Its value as it was written.
     pub value: String,
 }
 
 impl Factor {
+    /// Whether this is one of its levels.
+    #[must_use]
+    pub fn has(&self, level: &Level) -> bool {
+        self.key == level.key && self.levels.contains(&level.value)
+    }
+
     /// The key without its section: `tuning` of `stack.tuning`.
     #[must_use]
     pub fn short_key(&self) -> &str {
@@ -90,8 +96,8 @@ fn short(key: &str) -> &str {
 pub struct Variant {
     /// 1, 2, 3, ...; the first has the first level of every factor.
     pub id: u32,
-    /// One level of every factor, in the order of [`Plan::factors`]; empty in a study without
-    /// factors.
+    /// One level of every factor that its layouts compare, then what its layouts say of the
+    /// sections for themselves.
     pub levels: Vec<Level>,
     /// What its trials perform.
     pub study: Study,
@@ -347,6 +353,16 @@ pub struct Trial {
     /// What it is for.
     #[serde(default)]
     pub purpose: Purpose,
+}
+
+impl Trial {
+    /// Whether both are attempts at the same: the second was planned because the first was void.
+    /// Every trial is one of its own.
+    #[must_use]
+    pub fn is_attempt_of(&self, other: &Self) -> bool {
+        let what = |trial: &Self| (trial.point, trial.repeat, trial.block, trial.purpose);
+        what(self) == what(other)
+    }
 }
 
 /// What a trial is for.

@@ -10,8 +10,8 @@ use rookery_cast::truncate_u64;
 use rookery_text::{Table, wrapped};
 
 use crate::{
-    DatabaseUse, Design, GuestGroup, GuestKind, IoLimits, LampUse, Order, Plan, Point,
-    SettingValue, Study, Trial, VolumeCache, WorkloadKind,
+    DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Order, Plan, Point,
+    SettingValue, Study, Trial, VolumeCache,
     grammar::kinds::{cpu_list, plain_time},
     names::Named as _,
     plan::thousandth,
@@ -29,7 +29,7 @@ pub fn render_plan(plan: &Plan, study: &Study, width: usize) -> String {
         out.push('\n');
     }
     if !plan.points.is_empty() {
-        write_points(&mut out, &plan.points, study.workload.kind(), width);
+        write_points(&mut out, &plan.points, study, width);
         out.push('\n');
         write_trials(&mut out, plan, study);
         out.push('\n');
@@ -76,7 +76,7 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
         out,
         "  {} model, {pace}; ramp-up {}, settle {}, steady {}, ramp-down {}",
         load.model().name(),
-        plain_time(load.ramp_up),
+        load.ramp_up,
         plain_time(load.settle),
         plain_time(load.steady),
         plain_time(load.ramp_down)
@@ -276,7 +276,11 @@ fn write_factors(out: &mut String, plan: &Plan, width: usize) {
     let names = plan.factors.iter().map(|factor| factor.short_key());
     let heads = std::iter::once("variant").chain(names);
     let rows = plan.variants.iter().take(VARIANTS_SHOWN).map(|variant| {
-        let levels = variant.levels.iter().map(|level| level.value.clone());
+        let level_of = |factor: &Factor| {
+            let own = variant.levels.iter().find(|level| level.key == factor.key);
+            own.map_or_else(|| "-".to_owned(), |level| level.value.clone())
+        };
+        let levels = plan.factors.iter().map(level_of);
         std::iter::once(variant.id.to_string())
             .chain(levels)
             .collect()
@@ -312,11 +316,11 @@ fn write_more(out: &mut String, count: usize, shown: usize, noun: &str) {
 }
 
 /// One row for each combination; where variants differ in what is shown, one for each of them.
-fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind, width: usize) {
+fn write_points(out: &mut String, points: &[Point], study: &Study, width: usize) {
     let load = if points.iter().any(|point| point.rate_per_s().is_some()) {
         "arrivals/s"
     } else {
-        workload.info().clients.plural
+        study.workload.kind().info().clients.plural
     };
     let head = [
         "point", "layouts", "guests", "vCPU", load, "MiB", "database", "pins", "CPUs", "baseline",
@@ -327,7 +331,7 @@ fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind, widt
         let Some(first) = group.first() else { continue };
         let mut row = vec![span_of(group.iter().map(|point| point.id))];
         row.extend(cells(first));
-        row.push(baseline_of(group));
+        row.push(baseline_of(group, study));
         rows.push(row);
     }
     out.push_str(&Table::new(head.map(str::to_owned).to_vec(), rows).render(width));
@@ -359,7 +363,14 @@ fn span_of(ids: impl Iterator<Item = u32>) -> String {
     }
 }
 
-fn baseline_of(group: &[Point]) -> String {
+fn baseline_of(group: &[Point], study: &Study) -> String {
+    let named = study.layouts.iter().filter(|layout| {
+        let has = |point: &Point| point.layouts.contains(&layout.name);
+        group.iter().any(has)
+    });
+    if let Some(named) = named.filter_map(|layout| layout.baseline.as_ref()).next() {
+        return printable(named, 40);
+    }
     if group.iter().all(|point| point.baseline == Some(point.id)) {
         return "itself".to_owned();
     }

@@ -99,7 +99,7 @@ pub(crate) fn apply<'i>(root: &DeTable<'i>, scale: &Scale<'i>) -> DeTable<'i> {
 }
 
 /// Tables are merged, everything else is replaced. The parser bounds the depth.
-fn lay_over<'i>(below: &mut DeTable<'i>, above: &DeTable<'i>) {
+pub(crate) fn lay_over<'i>(below: &mut DeTable<'i>, above: &DeTable<'i>) {
     for (key, value) in above {
         match (
             below.get_mut(key.get_ref().as_ref()).map(Spanned::get_mut),

@@ -6,7 +6,7 @@ use toml::de::DeValue;
 use crate::{
     factors,
     grammar::{KeyInfo, Need, SectionInfo, sections},
-    scale,
+    overrides, scale,
 };
 
 /// JSON Schema (draft 2020-12) of a study file, made from the same list of keys as the parser. The
@@ -28,6 +28,7 @@ pub fn json_schema() -> Json {
         }
         properties.insert(section.name.to_owned(), schema);
     }
+    put_overrides(&mut properties);
     properties.insert(scale::SECTION.to_owned(), scale_schema(&properties));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -65,6 +66,36 @@ fn section_schema(section: &SectionInfo) -> Json {
         json!({"type": "array", "items": schema, "minItems": 1, "maxItems": sections::MOST_LAYOUTS})
     } else {
         schema
+    }
+}
+
+/// Layouts may say what the sections say: below them, or, where the key is no other's, among their
+/// own keys.
+fn put_overrides(properties: &mut Map<String, Json>) {
+    let mut more = Map::new();
+    for section in overrides::SECTIONS {
+        let Some(mut schema) = properties.get(section).cloned() else {
+            continue;
+        };
+        let keys = schema.get("properties").and_then(Json::as_object).cloned();
+        for (key, value) in keys.into_iter().flatten() {
+            if overrides::owner(&key) == Some(section) && !more.contains_key(&key) {
+                more.insert(key, value);
+            }
+        }
+        if let Some(schema) = schema.as_object_mut() {
+            schema.remove("required");
+        }
+        more.insert(section.to_owned(), schema);
+    }
+    let layout = properties
+        .get_mut(sections::LAYOUT)
+        .and_then(|layout| layout.pointer_mut("/items/properties"))
+        .and_then(Json::as_object_mut);
+    if let Some(layout) = layout {
+        for (key, value) in more {
+            layout.entry(key).or_insert(value);
+        }
     }
 }
 

@@ -1,17 +1,22 @@
 //! From the tables of a parsed file to its variants: the study under every combination of levels
 //! that the design asks for.
 
+use std::ops::Range;
+
+use rookery_cast::count_u32;
 use toml::de::DeTable;
 
 use crate::{
     design::{self, Aliases, Design},
     factors::{self, Found},
     grammar::{Context, Spans},
-    model::Study,
+    model::{Layout, Override, Study},
+    names::nearest,
+    overrides::{self, LayoutSet},
     plan::{Factor, Variant},
     problem::Code,
     reading::{check_size, read_study},
-    source::{Source, printable},
+    source::{Source, printable, quoted},
 };
 
 /// Most variants of a study.
@@ -20,6 +25,8 @@ const MOST: usize = 256;
 /// A study with all its variants.
 #[derive(Clone, Debug)]
 pub(crate) struct Expansion {
+    /// The study of the first variant with the layouts of all.
+    pub(crate) study: Study,
     /// At least one; the first has the first level of every factor.
     pub(crate) variants: Vec<Variant>,
     /// Where the keys of each variant stand.
@@ -30,19 +37,56 @@ pub(crate) struct Expansion {
     rows: Vec<Vec<usize>>,
 }
 
-/// Reads a study with its factors. Each level is read once in the company of first levels, so that
-/// problems are found in little time; only a study without problems is read under every
-/// combination.
+/// Reads a study with its factors, in each set of layouts that says something else of the sections.
 pub(crate) fn expand(
-    mut root: DeTable<'_>,
+    root: DeTable<'_>,
     source: &Source,
     context: &mut Context,
 ) -> Option<Expansion> {
     let before = context.findings.len();
-    let found = factors::find(&mut root, context);
-    let base = read(&root, source, context);
+    let sets = overrides::divide(root, context);
+    let mut parts = Vec::new();
+    for set in sets {
+        let known = context.findings.len();
+        let part = expand_set(set, source, context);
+        // What is wrong with a section is wrong in every set.
+        let told = context.findings.split_off(known);
+        for finding in told {
+            if known == before || !context.findings.contains(&finding) {
+                context.findings.push(finding);
+            }
+        }
+        parts.extend(part);
+    }
+    if context.findings.len() > before {
+        return None;
+    }
+    join(parts, context)
+}
+
+/// One set of layouts: its own variants, and their places in the file.
+struct Part {
+    places: Vec<usize>,
+    overrides: Vec<Override>,
+    expansion: Expansion,
+}
+
+/// Reads one set. Each level is read once in the company of first levels, so that problems are
+/// found in little time; only a study without problems is read under every combination.
+fn expand_set(mut set: LayoutSet<'_>, source: &Source, context: &mut Context) -> Option<Part> {
+    let before = context.findings.len();
+    let found = factors::find(&mut set.root, context);
+    let base = read(&set.root, source, context);
     for (index, factor) in found.iter().enumerate() {
-        read_levels(&root, &found, index, factor, base.as_ref(), source, context);
+        read_levels(
+            &set.root,
+            &found,
+            index,
+            factor,
+            base.as_ref(),
+            source,
+            context,
+        );
     }
     let (study, design, spans) = base?;
     let rows = rows(design, &found, &spans, context);
@@ -52,24 +96,129 @@ pub(crate) fn expand(
         return None;
     }
     let rows = rows?;
+    let said = set.levels();
     let (mut variants, mut places) = (Vec::new(), Vec::new());
     for (id, row) in (1..).zip(&rows) {
-        let (study, _, spans) = read(&factors::choose(&root, &found, row), source, context)?;
+        let (study, _, spans) = read(&factors::choose(&set.root, &found, row), source, context)?;
         let levels = found
             .iter()
             .zip(row)
-            .map(|(factor, level)| factor.level(*level))
-            .collect();
+            .map(|(factor, level)| factor.level(*level));
+        let levels = levels.chain(said.iter().cloned()).collect();
         variants.push(Variant { id, levels, study });
         places.push(spans);
     }
-    Some(Expansion {
+    let expansion = Expansion {
+        study,
         variants,
         spans: places,
         factors: found.iter().map(Found::named).collect(),
         design,
         rows,
+    };
+    Some(Part {
+        places: set.places,
+        overrides: set.overrides,
+        expansion,
     })
+}
+
+/// All sets together: variants are numbered through, factors united, layouts in the order of the
+/// file.
+fn join(parts: Vec<Part>, context: &mut Context) -> Option<Expansion> {
+    let mut layouts = Vec::new();
+    for part in &parts {
+        let own = part.expansion.study.layouts.iter().zip(&part.places);
+        for (index, (layout, place)) in own.enumerate() {
+            let overrides = part.overrides.clone();
+            let layout = Layout {
+                overrides,
+                ..layout.clone()
+            };
+            let spans = part.expansion.spans.first()?;
+            let span = |key: &str| spans.nearest(&format!("layout[{index}].{key}"));
+            layouts.push((*place, layout, span("name"), span("baseline")));
+        }
+    }
+    layouts.sort_by_key(|(place, ..)| *place);
+    check_layouts(&layouts, context)?;
+    let mut parts = parts.into_iter().map(|part| part.expansion);
+    let mut all = parts.next()?;
+    for part in parts {
+        if all.design == Design::Screening && part.factors != all.factors {
+            let message = "a screening design compares the same factors in every layout";
+            let help = "write `design = \"full\"`, or keep the layout from its own values";
+            let span = part.spans.first()?.nearest("design");
+            return context.refuse(Code::Contradiction, span, message, help);
+        }
+        unite(&mut all.factors, part.factors);
+        let count = count_u32(all.variants.len());
+        all.variants
+            .extend(part.variants.into_iter().map(|variant| Variant {
+                id: variant.id + count,
+                ..variant
+            }));
+        all.spans.extend(part.spans);
+    }
+    if all.variants.len() > MOST {
+        let message = format!(
+            "all combinations of all layouts are {} variants, at most {MOST} are allowed",
+            all.variants.len()
+        );
+        let help = "split the study into several files";
+        return context.refuse(Code::TooMany, 0..0, message, help);
+    }
+    all.study.layouts = layouts.into_iter().map(|(_, layout, ..)| layout).collect();
+    Some(all)
+}
+
+/// Layouts have names of their own, and are compared with others that exist.
+fn check_layouts(
+    layouts: &[(usize, Layout, Range<usize>, Range<usize>)],
+    context: &mut Context,
+) -> Option<()> {
+    let before = context.findings.len();
+    for (index, (_, layout, name, baseline)) in layouts.iter().enumerate() {
+        if layouts[..index]
+            .iter()
+            .any(|(_, other, ..)| other.name == layout.name)
+        {
+            let message = format!("a layout named {} exists already", quoted(&layout.name));
+            let help = "give each layout its own name";
+            context.refuse::<()>(Code::DuplicateValue, name.clone(), message, help);
+        }
+        let Some(wanted) = &layout.baseline else {
+            continue;
+        };
+        if *wanted == layout.name {
+            let message = format!("the layout {} is its own baseline", quoted(wanted));
+            let help = "name another layout, or remove `baseline`";
+            context.refuse::<()>(Code::Contradiction, baseline.clone(), message, help);
+        } else if !layouts.iter().any(|(_, other, ..)| other.name == *wanted) {
+            let names: Vec<&str> = layouts.iter().map(|(_, other, ..)| &*other.name).collect();
+            let help = match nearest(wanted, &names) {
+                Some(near) => format!("write `baseline = \"{near}\"`"),
+                None => format!("the layouts are: {}", names.join(", ")),
+            };
+            let message = format!("no layout is named {}", quoted(wanted));
+            context.refuse::<()>(Code::UnknownChoice, baseline.clone(), message, help);
+        }
+    }
+    (context.findings.len() == before).then_some(())
+}
+
+/// Adds factors, and levels of factors, that are new.
+fn unite(all: &mut Vec<Factor>, more: Vec<Factor>) {
+    for factor in more {
+        match all.iter_mut().find(|known| known.key == factor.key) {
+            Some(known) => {
+                let new = factor.levels.into_iter();
+                let new: Vec<String> = new.filter(|level| !known.levels.contains(level)).collect();
+                known.levels.extend(new);
+            }
+            None => all.push(factor),
+        }
+    }
 }
 
 /// What the design of an expansion cannot tell apart; a full one tells all.

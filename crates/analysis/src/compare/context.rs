@@ -140,7 +140,7 @@ fn study_difference(base: &[Run], new: &[Run]) -> Option<Difference> {
     difference("study, in scales of one file", base, new, &|run| {
         let study = &run.header.study;
         format!(
-            "seed {}, ramp-up {:?}, settle {:?}, steady {:?}, {} repeats",
+            "seed {}, ramp-up {}, settle {:?}, steady {:?}, {} repeats",
             study.seed,
             study.load.ramp_up,
             study.load.settle,

@@ -45,6 +45,8 @@ pub fn study_with(study: &Study, layouts: &[(String, u32, Vcpus)], loads: &[f64]
             guests: vec![*guests],
             vcpus: vec![*vcpus],
             users: None,
+            baseline: None,
+            overrides: Vec::new(),
         })
         .collect();
     study

@@ -24,6 +24,8 @@ pub(crate) struct Evidence {
     pub(crate) machines: Vec<MachineLook>,
     /// A wall clock that was set during the load.
     pub(crate) clock_step: Option<Remark>,
+    /// Guests that were not kept on their CPUs.
+    pub(crate) strayed: Vec<Reason>,
     pub(crate) audits: Vec<GuestAudit>,
     pub(crate) deaths: Vec<GuestDeath>,
     pub(crate) starved: Vec<Starved>,
@@ -40,6 +42,7 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
         resources,
         machines,
         clock_step,
+        strayed,
         audits,
         deaths,
         starved,
@@ -85,6 +88,7 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
             Remark::Fault(fault) => Some(Reason::from(fault)),
             Remark::Warning(_) => None,
         })
+        .chain(strayed)
         .collect();
     let (outcome, reasons) = match (failures.is_empty(), faults.is_empty()) {
         (false, _) => (Outcome::Failed, failures),

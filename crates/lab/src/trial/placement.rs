@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rookery_host::{format_cpu_list, residence::Residence};
-use rookery_store::Tuning;
+use rookery_store::{Reason, Tuning};
 use rookery_study::Point;
 
 /// What was seen of each guest beside its pins, as settings: CPUs, and memory nodes where guests
@@ -52,6 +52,31 @@ pub(super) fn tunings(
         }
     }
     rows
+}
+
+/// Largest share of looks that may find a thread where it must not be: beyond it, guests were not
+/// kept apart, and the trial is void.
+const MOST_STRAYS: f64 = 0.05;
+
+/// Guests whose threads strayed from their pins too often, each as a reason that voids the trial.
+pub(super) fn faults(point: &Point, guests: &[String], seen: &[Residence]) -> Vec<Reason> {
+    let mut faults = Vec::new();
+    for (index, (guest, seen)) in guests.iter().zip(seen).enumerate() {
+        let Some(planned) = point.guest_at(index) else {
+            continue;
+        };
+        let pins: BTreeSet<u32> = planned.cpus().iter().copied().collect();
+        let share = seen.strays(&pins) as f64 / seen.seen.max(1) as f64;
+        if let Some(strays) = strays(seen, &pins).filter(|_| share > MOST_STRAYS) {
+            let text = format!(
+                "guest {guest} left its CPUs {}: {strays}, more than {} %",
+                format_cpu_list(pins),
+                100.0 * MOST_STRAYS
+            );
+            faults.push(Reason::new("placement", text));
+        }
+    }
+    faults
 }
 
 /// Threads that ran where they must not, in words.
@@ -133,6 +158,12 @@ mod tests {
             "g2 placement.memory: 1 / 1 / 1",
         ];
         assert_eq!(text, expected);
+        let faults = faults(&point, &guests, &[seen(&[0, 2], 2), seen(&[4, 5], 5)]);
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            faults,
+            ["guest g2 left its CPUs 4: 1 of 1 looks found a thread on CPU 5, more than 5 %"]
+        );
         assert_eq!(
             tunings(
                 &point,

@@ -229,6 +229,13 @@ impl<'a> TrialRunner<'a> {
             &seen.placement,
             bound,
         ));
+        // Of a machine the emulator's idle threads are among those that are looked at.
+        let strayed = match trial.study.guest.kind() {
+            GuestKind::Bare | GuestKind::Container => {
+                placement::faults(trial.point, &names, &seen.placement)
+            }
+            GuestKind::Vm | GuestKind::Fake => Vec::new(),
+        };
         judge(
             trial.study,
             Evidence {
@@ -240,6 +247,7 @@ impl<'a> TrialRunner<'a> {
                 deaths: seen.deaths,
                 starved,
                 logs: logs(guests.guests()),
+                strayed,
                 tunings,
                 ready_s,
             },

@@ -77,7 +77,7 @@ pub(super) fn load(
         threads: Threads::Pinned(plan.driver_cpus.clone()),
         network: targets.network.clone(),
         load: driver_load(&study.load, point),
-        phases: phases(&study.load, trial.purpose),
+        phases: phases(&study.load, point, trial.purpose),
         session: SessionOptions {
             style: wanted.statements,
             isolation: wanted.isolation,

@@ -70,7 +70,7 @@ pub(super) fn config(
         assignments: assignments.collect(),
         network: targets.network.clone(),
         cpus: plan.driver_cpus.clone(),
-        phases: phases(load, trial.purpose),
+        phases: phases(load, point, trial.purpose),
         load: driver_load(load, point),
         pacing: behaviour.pacing,
         think_time: behaviour.think_time,

@@ -12,7 +12,7 @@ use rookery_stats::Change;
 use rookery_store::TrialStatus;
 
 use super::{
-    MOST_SENTENCES,
+    MOST_SENTENCES, baselines,
     effects::{name, verdict},
     format, layers, limits, searches,
 };
@@ -25,7 +25,7 @@ pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
         sentences.push("This run gives no answer: no trial ended well.".to_owned());
         return sentences;
     }
-    let limits = limits::limits(&run.header.study.qos);
+    let limits = limits::of_run(run);
     sentences.extend(searches::sentences(analysis));
     if analysis.points.is_empty() {
         sentences.extend(limits.map(|limits| format!("The limits: {limits}.")));
@@ -41,6 +41,7 @@ pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
         sentences.extend(layouts.iter().map(sentence));
     }
     sentences.extend(efficiencies(&analysis.points));
+    sentences.extend(baselines::sentences(analysis));
     sentences
 }
 

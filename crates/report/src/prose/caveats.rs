@@ -1,7 +1,7 @@
 //! Caveats: what did not hold, and what to know when the answer is read.
 
 use rookery_analysis::{
-    Analysis, Run,
+    Analysis, Run, TrialData,
     points::PointSummary,
     trust::{CheckKind, CheckRemark, Checked},
 };
@@ -65,7 +65,12 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis) -> Vec<String> {
     }));
     all.extend(single_trials(points));
     all.extend(summed_up(points, |summary| {
-        (summary.done == 0).then(|| "no good trial, so nothing is said of it".to_owned())
+        (summary.done == 0).then(|| match summary.void + summary.failed {
+            attempts @ 2.. => {
+                format!("no good trial in {attempts} attempts, so nothing is said of it")
+            }
+            _ => "no good trial, so nothing is said of it".to_owned(),
+        })
     }));
     let counts = [
         (
@@ -83,8 +88,9 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis) -> Vec<String> {
         match run.count(status) {
             0 => {}
             count => all.push(format!(
-                "{} {meaning}{}.",
+                "{} {meaning}{}{}.",
                 format::counted(count, "trial"),
+                again(run, status),
                 example(run, status)
             )),
         }
@@ -108,6 +114,32 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis) -> Vec<String> {
     all.extend(settings::caveat(run));
     all.extend(marginal_caveat(run));
     all
+}
+
+/// How many void trials were run again, and how many of these ended well.
+fn again(run: &Run, status: TrialStatus) -> String {
+    let void = run.trials.iter().filter(|trial| trial.row.status == status);
+    let later = |void: &TrialData| {
+        let attempts = run.trials.iter().filter(|other| {
+            other.row.trial.id > void.row.trial.id && other.row.trial.is_attempt_of(&void.row.trial)
+        });
+        attempts.map(|trial| trial.row.status).collect::<Vec<_>>()
+    };
+    let tried: Vec<Vec<TrialStatus>> = void
+        .map(later)
+        .filter(|attempts| !attempts.is_empty())
+        .collect();
+    if status != TrialStatus::Void || tried.is_empty() {
+        return String::new();
+    }
+    let well = tried
+        .iter()
+        .filter(|attempts| attempts.contains(&TrialStatus::Done))
+        .count();
+    format!(
+        "; {} run again, {well} of them well in the end",
+        tried.len()
+    )
 }
 
 /// The first reason of the first trial that stands so.

@@ -1,12 +1,13 @@
 //! Limits and what broke them, in words.
 
-use rookery_analysis::points::BrokenLimit;
+use rookery_analysis::{Run, points::BrokenLimit};
 use rookery_stats::qos::Qos;
+use rookery_study::Layout;
 
 use super::format;
 
 /// The limits in words: `p95 of every request within 250 ms, errors at most 0.1 %`.
-pub(crate) fn limits(qos: &Qos) -> Option<String> {
+fn limits(qos: &Qos) -> Option<String> {
     let mut parts: Vec<String> = qos
         .percentiles
         .iter()
@@ -27,6 +28,29 @@ pub(crate) fn limits(qos: &Qos) -> Option<String> {
             .map(|ratio| format!("errors at most {} %", format::trimmed(100.0 * ratio))),
     );
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The limits of a run in words; a layout with limits of its own is said to have them.
+pub(crate) fn of_run(run: &Run) -> Option<String> {
+    let header = &run.header;
+    let text = limits(&header.study.qos)?;
+    let has_own = |layout: &&Layout| {
+        layout
+            .overrides
+            .iter()
+            .any(|said| said.key.starts_with("qos."))
+    };
+    let own: Vec<&str> = header
+        .study
+        .layouts
+        .iter()
+        .filter(has_own)
+        .map(|layout| &*layout.name)
+        .collect();
+    Some(match own.as_slice() {
+        [] => text,
+        names => format!("{text}; {} with limits of its own", names.join(", ")),
+    })
 }
 
 /// A limit that was broken, with its value: `g1 purchase p95 <= 250 ms, but was 312 ms`.

@@ -1,6 +1,7 @@
 //! What an analysis says, in words. Knows neither tables nor figures.
 
 pub(crate) mod answer;
+pub(crate) mod baselines;
 pub(crate) mod caveats;
 pub(crate) mod compare;
 pub(crate) mod effects;

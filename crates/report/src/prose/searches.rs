@@ -174,8 +174,9 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
                 .map_or_else(String::new, |search| search.label.clone())
         })
     };
-    let across = &analysis.searches_across_variants;
-    sentences.extend(across.iter().take(MOST_SENTENCES).map(|found| {
+    let named = analysis.searches_against_baselines.iter();
+    let across = named.chain(&analysis.searches_across_variants);
+    sentences.extend(across.take(MOST_SENTENCES).map(|found| {
         let [one, other] = labels(found);
         format!(
             "{one} against {other}: {} of its largest load: {}.",

@@ -6,8 +6,7 @@ use rookery_store::{TrialRecord, TrialStatus};
 
 use super::{Table, table};
 use crate::prose::{
-    Fact, format,
-    limits::limits,
+    Fact, format, limits,
     loop_type::loop_type,
     words::{self, word},
 };
@@ -59,7 +58,7 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
             "Phases",
             format!(
                 "ramp-up {}, settle {}, window {}, ramp-down {}; unfinished operations awaited {}",
-                time(load.ramp_up),
+                load.ramp_up,
                 time(load.settle),
                 time(load.steady),
                 time(load.ramp_down),
@@ -123,7 +122,7 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
         ),
         fact(
             "Limits",
-            limits(&study.qos).unwrap_or_else(|| "none".to_owned()),
+            limits::of_run(run).unwrap_or_else(|| "none".to_owned()),
         ),
     ]
 }

@@ -1,6 +1,7 @@
 //! What an analysis says, in tables: shared by terminal and page.
 
 pub(crate) mod arrivals;
+pub(crate) mod baselines;
 pub(crate) mod compare;
 pub(crate) mod effects;
 pub(crate) mod evidence;

@@ -32,7 +32,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize) -> String {
 
 /// The limits have a line of their own.
 fn without_limits(run: &Run, answer: String) -> String {
-    match limits::limits(&run.header.study.qos) {
+    match limits::of_run(run) {
         Some(limits) => answer.replace(&format!(" The limits: {limits}."), ""),
         None => answer,
     }
@@ -47,7 +47,7 @@ pub(crate) fn first_answer(run: &Run, analysis: &Analysis) -> String {
 /// The limits, and how many points met them: `p95 of every request within 250 ms; met by 3 of 5
 /// points, missed by 1, not judged at 1`.
 fn limits_line(run: &Run, analysis: &Analysis) -> String {
-    let Some(limits) = limits::limits(&run.header.study.qos) else {
+    let Some(limits) = limits::of_run(run) else {
         return "the study sets none".to_owned();
     };
     let points = &analysis.points;

@@ -74,6 +74,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize) -> String {
         tables::summary::throughput(analysis),
         narrow(tables::summary::response(analysis)),
         tables::summary::costs(analysis),
+        tables::baselines::against(analysis),
     ] {
         text += &fitted(table, width);
     }

@@ -15,6 +15,7 @@ mod host;
 mod interrupt;
 mod lamp;
 mod lamp_ends;
+mod layouts;
 mod machines;
 mod open;
 mod orderentry_resume;
@@ -27,6 +28,7 @@ mod search;
 mod storage;
 mod stored;
 mod template;
+mod void;
 mod walk;
 
 /// A trial wants the machine to itself.

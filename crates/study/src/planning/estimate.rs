@@ -2,13 +2,15 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use rookery_cast::count_u32;
+use rookery_cast::{count_u32, truncate_u32};
 
 use super::{
     guest_files::{DATABASE_ROOT_MIB, guest_files_mib, root},
     machines,
 };
-use crate::{Estimate, GuestKind, Point, PointData, Search, StackKind, StorageUse, Study, Variant};
+use crate::{
+    Estimate, GuestKind, Over, Point, PointData, Search, StackKind, StorageUse, Study, Variant,
+};
 
 /// Start, health check and removal of a trial's guests, whatever their number.
 const TRIAL_OVERHEAD: Duration = Duration::from_secs(1);
@@ -168,7 +170,11 @@ fn search_time(variants: &[Variant], search: &Search) -> Option<Duration> {
         .find(|variant| variant.id == search.variant)?
         .study;
     let asked = study.load.search.as_ref()?;
-    let full = trial_phases(study) + guests_start(study, search.guests);
+    let users = match search.over {
+        Over::Users => truncate_u32(search.highest),
+        Over::Rate | Over::Guests => 0,
+    };
+    let full = trial_phases(study, users, search.guests) + guests_start(study, search.guests);
     let short = asked.steady.map_or(full, |steady| {
         (full + steady).saturating_sub(study.load.steady)
     });
@@ -178,9 +184,10 @@ fn search_time(variants: &[Variant], search: &Search) -> Option<Duration> {
     )
 }
 
-fn trial_phases(study: &Study) -> Duration {
+/// The phases of a trial of so many users, and the pause after it.
+fn trial_phases(study: &Study, users: u32, guests: u32) -> Duration {
     let load = &study.load;
-    load.ramp_up + load.settle + load.steady + load.ramp_down
+    load.ramp_up.lasting(users, guests) + load.settle + load.steady + load.ramp_down + load.rest
 }
 
 fn guests_start(study: &Study, guests: u32) -> Duration {
@@ -202,5 +209,6 @@ fn trial_time(study: &Study, point: &Point) -> Duration {
         .map(|group| f64::from(group.guests) * group.database.megabytes() as f64)
         .sum();
     let copy_s = study.workload.keys().copy_s(mb);
-    trial_phases(study) + guests_start(study, point.guests()) + Duration::from_secs_f64(copy_s)
+    let phases = trial_phases(study, point.total_users(), point.guests());
+    phases + guests_start(study, point.guests()) + Duration::from_secs_f64(copy_s)
 }

@@ -81,6 +81,35 @@ impl Plan {
         Ok(trial)
     }
 
+    /// Append another attempt at a trial that was void: of the same point, repeat and block, with a
+    /// fresh seed. `None` for trials of searches, which have their own rule, and where `most`
+    /// attempts beyond the first have been made.
+    pub fn add_retry(&mut self, void: u32, most: u32) -> Option<Trial> {
+        let first = self.trials.iter().find(|trial| trial.id == void)?.clone();
+        let attempts = self.attempts(&first);
+        if first.purpose != Purpose::Study || attempts > most {
+            return None;
+        }
+        let trial = Trial {
+            id: count_u32(self.trials.len()) + 1,
+            seed: trials::retry_seed(&first, attempts),
+            ..first
+        };
+        self.trials.push(trial.clone());
+        Some(trial)
+    }
+
+    /// How often a trial was planned: once, and once more each time that it was void.
+    #[must_use]
+    pub fn attempts(&self, trial: &Trial) -> u32 {
+        count_u32(
+            self.trials
+                .iter()
+                .filter(|other| other.is_attempt_of(trial))
+                .count(),
+        )
+    }
+
     fn probe_point(
         &self,
         variant: &Variant,
@@ -144,9 +173,9 @@ impl Plan {
     /// The points of the study by what they share beside their variant, as they were planned.
     #[must_use]
     pub fn combinations(&self) -> Vec<Vec<u32>> {
-        let mut groups: Vec<(super::Shape, Vec<u32>)> = Vec::new();
+        let mut groups: Vec<(super::Shape<'_>, Vec<u32>)> = Vec::new();
         for point in self.study_points() {
-            let shape = super::shape(point);
+            let shape = super::shape(point, &self.factors);
             match groups.iter_mut().find(|(known, _)| *known == shape) {
                 Some((_, points)) => points.push(point.id),
                 None => groups.push((shape, vec![point.id])),

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rookery_cast::count_u32;
 
 use crate::{
-    Document, GuestKind, HostFacts, Plan, Point, Problems, Study, Vcpus,
+    Document, Factor, GuestKind, HostFacts, Level, Plan, Point, Problems, Study, Vcpus,
     grammar::Context,
     plan::MIB,
     problem::{Code, Finding},
@@ -70,7 +70,7 @@ impl Plan {
             searches.push(planned);
             largest.extend(ends.into_iter().flatten());
         }
-        let combinations = combine(expanded);
+        let combinations = combine(expanded, document);
         let points: Vec<Point> = combinations.iter().flatten().cloned().collect();
         let searches = searches::combine(searches, &points);
         let estimate = estimate::estimate(document.variants(), &points, &searches, &largest);
@@ -118,30 +118,42 @@ fn alias_names(document: &Document) -> Vec<Vec<String>> {
 }
 
 /// What points of different variants must share to be compared: guests, vCPUs, users, arrivals (as
-/// bits).
-type Shape = (u32, Vcpus, u32, Option<u64>);
+/// bits), and what their layouts say of the sections.
+type Shape<'p> = (u32, Vcpus, u32, Option<u64>, Vec<&'p Level>);
 
-fn shape(point: &Point) -> Shape {
+fn shape<'p>(point: &'p Point, factors: &[Factor]) -> Shape<'p> {
+    let of_layout = |level: &&Level| !factors.iter().any(|factor| factor.has(level));
     (
         point.guests(),
         point.only_group().vcpus,
         point.total_users(),
         point.rate_per_s().map(f64::to_bits),
+        point.levels.iter().filter(of_layout).collect(),
     )
 }
 
 /// Brings the points of all variants together by their shape, in the order of the file, and gives
 /// them ids and baselines.
-fn combine(expanded: Vec<Vec<Point>>) -> Vec<Vec<Point>> {
+fn combine(expanded: Vec<Vec<Point>>, document: &Document) -> Vec<Vec<Point>> {
+    let points: Vec<Point> = expanded.into_iter().flatten().collect();
     let mut combinations: Vec<Vec<Point>> = Vec::new();
-    let mut places: BTreeMap<Shape, usize> = BTreeMap::new();
-    for point in expanded.into_iter().flatten() {
-        let place = *places.entry(shape(&point)).or_insert(combinations.len());
+    let mut places: BTreeMap<Shape<'_>, usize> = BTreeMap::new();
+    for point in &points {
+        let shape = shape(point, document.factors());
+        let place = *places.entry(shape).or_insert(combinations.len());
         match combinations.get_mut(place) {
-            Some(combination) => combination.push(point),
-            None => combinations.push(vec![point]),
+            Some(combination) => combination.push(point.clone()),
+            None => combinations.push(vec![point.clone()]),
         }
     }
+    // Layouts that say more than others were read after them.
+    let layouts = &document.study().layouts;
+    combinations.sort_by_key(|points| {
+        let first = points.first().and_then(|point| point.layouts.first());
+        layouts
+            .iter()
+            .position(|layout| Some(&layout.name) == first)
+    });
     for (index, point) in combinations.iter_mut().flatten().enumerate() {
         point.id = count_u32(index) + 1;
     }

@@ -42,7 +42,7 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     }
     notes.extend(rounded(variants, points));
     notes.extend(crowded(points));
-    notes.extend(without_baseline(points));
+    notes.extend(without_baseline(document, points));
     if study.load.half_width.is_some() {
         notes.push(
             "the time is that of the first repeats; more come where intervals are wide".to_owned(),
@@ -97,10 +97,18 @@ fn crowded(points: &[Point]) -> Option<String> {
     })
 }
 
-fn without_baseline(points: &[Point]) -> Option<String> {
+fn without_baseline(document: &Document, points: &[Point]) -> Option<String> {
+    let layouts = &document.study().layouts;
+    // Those that name a baseline, or are named as one.
+    let compared = |name: &String| {
+        layouts.iter().any(|layout| match &layout.baseline {
+            Some(baseline) => layout.name == *name || baseline == name,
+            None => false,
+        })
+    };
     let ids: Vec<String> = points
         .iter()
-        .filter(|point| point.baseline.is_none())
+        .filter(|point| point.baseline.is_none() && !point.layouts.iter().any(compared))
         .map(|point| point.id.to_string())
         .collect();
     let what = if points.iter().any(|point| point.rate_per_s().is_some()) {

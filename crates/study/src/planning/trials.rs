@@ -54,6 +54,14 @@ pub(super) fn trial_seed(study_seed: u64, combination: u32, repeat: u32) -> u64 
     mix(mix(study_seed).wrapping_add(trial.wrapping_mul(GOLDEN_GAMMA)))
 }
 
+/// Keeps the seeds of further attempts apart from those of first ones.
+const RETRY: u64 = 0x726f_6f6b_6572_7903;
+
+/// The seed of another attempt at a void trial, of which there were so many before.
+pub(super) fn retry_seed(first: &Trial, attempts: u32) -> u64 {
+    mix(mix(first.seed ^ RETRY).wrapping_add(u64::from(attempts)))
+}
+
 /// Keeps the seeds of probes apart from those of planned trials.
 const PROBE: u64 = 0x726f_6f6b_6572_7902;
 

@@ -15,9 +15,9 @@ use rookery_study::{
     AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, DatabaseSize,
     DatabaseUse, Document, DvdstoreUse, Engine, Expression, FileSystem, GuestKind, GuestShape,
     HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, Load, LoopType, OpenLoad, Order,
-    OrderentryUse, Over, Pages, Per, Pin, Plan, Precision, Scaled, SearchUse, SettingValue,
-    SimulatedUse, StackUse, StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse,
-    WebServer, Workload,
+    OrderentryUse, Over, Override, Pages, Per, Pin, Plan, Precision, RampUp, Scaled, SearchUse,
+    SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus,
+    Visit, VolumeCache, VolumeUse, WebServer, Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -84,15 +84,26 @@ prop_compose! {
     }
 }
 
+fn ramp_up() -> impl Strategy<Value = RampUp> {
+    let rate = (1_u32..100_000, any::<bool>()).prop_map(|(thousandths, per_guest)| StartRate {
+        users_per_s: f64::from(thousandths) / 1000.0,
+        per_guest,
+    });
+    prop_oneof![
+        time(0, MINUTE).prop_map(RampUp::Over),
+        rate.prop_map(RampUp::Rate)
+    ]
+}
+
 prop_compose! {
     fn load()(
-        users in users(), half_width in option::of(0.001..0.5), search in option::of(search()), ramp_up in time(0, MINUTE), settle in time(0, MINUTE), steady in time(1_000_000, MINUTE),
+        users in users(), half_width in option::of(0.001..0.5), search in option::of(search()), ramp_up in ramp_up(), retry_void in 0_u32..10, rest in time(0, MINUTE), settle in time(0, MINUTE), steady in time(1_000_000, MINUTE),
         ramp_down in time(0, MINUTE), drain in time(0, MINUTE), timeout in time(1_000, MINUTE), repeats in 1_u32..6,
         order in select(vec![Order::Random, Order::Interleaved]),
     ) -> Load {
         let half_width = half_width.filter(|_| repeats >= 3);
         Load {
-            loop_type: LoopType::Closed { users }, ramp_up, settle, steady, ramp_down, drain, timeout, repeats, half_width, max_repeats: 2 * repeats, order, search,
+            loop_type: LoopType::Closed { users }, ramp_up, settle, steady, ramp_down, drain, timeout, repeats, half_width, max_repeats: 2 * repeats, retry_void, rest, order, search,
         }
     }
 }
@@ -197,17 +208,37 @@ fn layouts(kind: GuestKind) -> impl Strategy<Value = Vec<Layout>> {
             Vcpus(n)
         }
     });
-    let layout = (vec(1_u32..9, 1..4), vec(vcpus, 1..4), option::of(users()));
+    let said = |key: &str, value: &str| Override {
+        key: key.to_owned(),
+        value: value.to_owned(),
+    };
+    let overrides = select(vec![
+        vec![],
+        vec![said("guest.pids", "77")],
+        vec![
+            said("guest.memory", "\"900MiB\""),
+            said("load.settle", "\"7s\""),
+            said("qos.min_operations", "5"),
+        ],
+    ]);
+    let layout = (
+        vec(1_u32..9, 1..4),
+        vec(vcpus, 1..4),
+        option::of(users()),
+        (any::<bool>(), overrides),
+    );
     vec(layout, 1..4).prop_map(|layouts| {
-        let named = layouts
-            .into_iter()
-            .enumerate()
-            .map(|(index, (guests, vcpus, users))| Layout {
+        let named = layouts.into_iter().enumerate().map(
+            |(index, (guests, vcpus, users, (compared, overrides)))| Layout {
                 name: format!("layout \"{index}\" \\ größe"),
                 guests: distinct(guests, |n| *n),
                 vcpus: distinct(vcpus, |n| *n),
                 users,
-            });
+                baseline: (compared && index > 0).then(|| "layout \"0\" \\ größe".to_owned()),
+                // The sections are those of the first.
+                overrides: if index > 0 { overrides } else { Vec::new() },
+            },
+        );
         named.collect()
     })
 }

@@ -164,8 +164,12 @@ fn the_original_scale_is_the_table_of_the_study() {
         .collect();
     assert_eq!(rows, PUREFLEX_TABLE_2);
     let study = document.study();
-    let seconds =
-        [study.load.ramp_up, study.load.settle, study.load.steady].map(|time| time.as_secs());
+    let seconds = [
+        study.load.ramp_up.lasting(0, 1),
+        study.load.settle,
+        study.load.steady,
+    ]
+    .map(|time| time.as_secs());
     assert_eq!(seconds, [80, 60, 600]);
     let shop = study.workload.dvdstore().expect("a shop");
     assert_eq!(
@@ -232,8 +236,8 @@ fn the_quick_study_needs_no_root_and_little_time() {
     .study()
     .load
     .clone();
-    let phases =
-        (load.ramp_up + load.settle + load.steady + load.ramp_down) * plan.trials.len() as u32;
+    let phases = (load.ramp_up.lasting(0, 1) + load.settle + load.steady + load.ramp_down)
+        * plan.trials.len() as u32;
     assert!(phases.as_secs() <= 75, "{phases:?}");
     assert!(
         plan.points

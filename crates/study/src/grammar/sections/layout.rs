@@ -14,7 +14,11 @@ use crate::{
 pub(super) const SECTION: SectionInfo = SectionInfo {
     name: "layout",
     many: true,
-    meaning: "A layout to compare; every combination of its numbers is a point. At least one.",
+    meaning: "A layout to compare; every combination of its numbers is a point. At least one. A \
+              layout may say any key of [guest], [stack], [workload], [load], [qos] and [storage] \
+              for itself, below its own keys (`[layout.stack]`, or `stack.tuning = \"stock\"`) or \
+              among them (`kind = \"bare\"`; a key that several of these sections have is that of \
+              the first).",
     keys: LayoutKeys::keys,
     below: None,
 };
@@ -37,6 +41,8 @@ keys! {
         /// Users of this layout.
         users: ListOf<Count> = ListOf { kind: Count::USERS, most: MOST_LEVELS }, Optional("the \
             users of [load]");
+        /// Name of the layout that this one is compared with: at the same users, at the same CPUs, and at the best within the limits.
+        baseline: Text = Text { most: 40, lines: false, example: "bare metal" }, Optional("one guest of equal CPUs and users, where there is one");
     }
 }
 
@@ -47,6 +53,8 @@ impl LayoutKeys {
             guests: self.guests?,
             vcpus: self.vcpus?,
             users: self.users,
+            baseline: self.baseline,
+            overrides: Vec::new(),
         })
     }
 
@@ -56,6 +64,7 @@ impl LayoutKeys {
             guests: Some(layout.guests.clone()),
             vcpus: Some(layout.vcpus.clone()),
             users: layout.users.clone(),
+            baseline: layout.baseline.clone(),
         }
     }
 

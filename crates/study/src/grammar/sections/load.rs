@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Choice, Count, CourseText, Factor, ListOf, MOST_USERS, Time, Whole},
+        kinds::{Choice, Count, CourseText, Factor, ListOf, MOST_USERS, Ramp, Time, Whole},
         sections::search,
     },
     model::{
@@ -128,8 +128,8 @@ keys! {
         acts: Whole<u32> = Whole { min: 1, max: 10_000 }, Optional("as `go_on` says");
         /// Partly open loads: probability that a visitor orders again after an order.
         go_on: Factor = Factor { min: 0.0, max: 0.999 }, Optional("as `acts` says");
-        /// Users start evenly over this time.
-        ramp_up: Time = Time { min: Duration::ZERO, max: DAY, example: "5s" }, Default("\"5s\"");
+        /// Users start evenly over this time, or so many of them each second.
+        ramp_up: Ramp = Ramp(Time { min: Duration::ZERO, max: DAY, example: "5s" }), Default("\"5s\"");
         /// All users run, nothing is measured yet.
         settle: Time = Time { min: Duration::ZERO, max: DAY, example: "10s" }, Default("\"10s\"");
         /// The measured window.
@@ -148,6 +148,11 @@ keys! {
             `repeats` trials");
         /// Most trials of a point that is repeated for its `half_width`.
         max_repeats: Whole<u32> = Whole { min: 1, max: 1000 }, Default("10");
+        /// How often a trial of a point is run again that its own checks have made void, with a
+        /// fresh seed, in its block; the void one is kept and shown.
+        retry_void: Whole<u32> = Whole { min: 0, max: 10 }, Default("2");
+        /// Pause between two trials.
+        rest: Time = Time { min: Duration::ZERO, max: DAY, example: "5min" }, Default("\"0s\"");
         /// Order of the trials.
         order: Choice<Order> = Choice::NEW, Default("\"random\"");
     }
@@ -187,6 +192,8 @@ impl LoadKeys {
             repeats: self.repeats?,
             half_width: self.half_width,
             max_repeats: self.max_repeats?,
+            retry_void: self.retry_void?,
+            rest: self.rest?,
             order: self.order?,
             search,
         })
@@ -318,6 +325,8 @@ impl LoadKeys {
             repeats: Some(load.repeats),
             half_width: load.half_width,
             max_repeats: Some(load.max_repeats),
+            retry_void: Some(load.retry_void),
+            rest: Some(load.rest),
             order: Some(load.order),
         }
     }
@@ -331,7 +340,7 @@ mod tests {
     fn defaults() {
         let load = with("").expect("valid").load;
         let seconds = [
-            load.ramp_up,
+            load.ramp_up.lasting(0, 1),
             load.settle,
             load.steady,
             load.ramp_down,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rookery_study::{HostFacts, Order, Plan, Problems, Study};
+use rookery_study::{HostFacts, Level, Order, Plan, Problems, Study};
 
 /// A host that carries most random studies.
 pub(crate) fn host() -> HostFacts {
@@ -131,10 +131,23 @@ fn assert_blocks(plan: &Plan) {
         };
         assert!((0..points.len()).all(|index| shape(index) == shape(0)));
         let variants: BTreeSet<u32> = points.iter().map(|point| point.variant).collect();
-        assert_eq!(
-            (variants.len(), points.len()),
-            (plan.variants.len(), plan.variants.len())
-        );
+        // What layouts say for themselves is the same in a block.
+        let said = |levels: &[Level]| -> Vec<Level> {
+            let of_factor = |level: &&Level| plan.factors.iter().any(|factor| factor.has(level));
+            levels
+                .iter()
+                .filter(|level| !of_factor(level))
+                .cloned()
+                .collect()
+        };
+        let own = said(&points[0].levels);
+        assert!(points.iter().all(|point| said(&point.levels) == own));
+        let alike = plan
+            .variants
+            .iter()
+            .filter(|variant| said(&variant.levels) == own);
+        let alike = alike.count();
+        assert_eq!((variants.len(), points.len()), (alike, alike));
     }
 }
 

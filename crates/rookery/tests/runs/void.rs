@@ -1,0 +1,85 @@
+//! Void trials are run again.
+
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::common::{Place, code, text, tiny_study};
+
+/// Processes that keep every CPU from everybody else while they live.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    /// Three for each CPU: the driver gets a quarter of its own.
+    fn new() -> Self {
+        let cpus = std::thread::available_parallelism().map_or(2, usize::from);
+        let spin = || {
+            let mut command = Command::new("sh");
+            command
+                .args(["-c", "while :; do :; done"])
+                .stdin(Stdio::null());
+            command.spawn().expect("sh starts")
+        };
+        Self((0..3 * cpus).map(|_| spin()).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn a_trial_made_void_by_a_busy_driver_cpu_is_run_again_and_counted_once() {
+    let place = Place::new();
+    let text_of = tiny_study("bare", "1", "").replace("retry_void = 0", "retry_void = 8");
+    let busy = Busy::new();
+    let (mut child, events) = place.under_load(&text_of);
+    let mut busy = Some(busy);
+    let events: Vec<Value> = events
+        .inspect(|line| {
+            // The first trial has been judged: the machine is its own again.
+            if line.contains("\"trial-ended\"") {
+                busy = None;
+            }
+        })
+        .map(|line| serde_json::from_str(&line).expect("an event"))
+        .collect();
+    let status = child.wait().expect("rookery ends");
+    assert_eq!(status.code(), Some(0), "{events:#?}");
+    let retried: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["event"] == "retried")
+        .collect();
+    assert!(!retried.is_empty(), "{events:#?}");
+    assert_eq!(retried[0]["attempt"], 2);
+
+    let run = place.export();
+    let trials = run["trials"].as_array().expect("trials");
+    let of_point = |point: u64, status: &str| {
+        let own = trials.iter().filter(|trial| trial["point"] == point);
+        own.filter(|trial| trial["status"] == status).count()
+    };
+    for point in [1, 2] {
+        assert_eq!(of_point(point, "done"), 1, "{trials:#?}");
+    }
+    let void: usize = [1, 2].map(|point| of_point(point, "void")).iter().sum();
+    assert!(void >= 1 && void == retried.len(), "{trials:#?}");
+    let seeds: std::collections::BTreeSet<String> = trials
+        .iter()
+        .map(|trial| trial["seed"].to_string())
+        .collect();
+    assert_eq!(seeds.len(), trials.len(), "each attempt has a fresh seed");
+
+    let report = place
+        .rookery(&["report", "latest"])
+        .output()
+        .expect("rookery starts");
+    assert_eq!(code(&report), 0);
+    let report = text(&report.stdout);
+    assert!(report.contains("run again,"), "{report}");
+}
