@@ -120,6 +120,9 @@ pub enum LabError {
         /// The trial.
         trial: u32,
     },
+    /// The driver of a study is on another machine.
+    #[error("the driver of this study is elsewhere, and no remote driver exists yet")]
+    DriverElsewhere,
     /// A search of the plan is not one that we made.
     #[error(transparent)]
     Search(#[from] SearchError),
@@ -270,6 +273,7 @@ impl Diagnosis for LabError {
             Self::Busy { .. } => "lab::busy",
             Self::Rehearsal { source, .. } => source.code(),
             Self::NoPoint { .. } => "lab::no-point",
+            Self::DriverElsewhere => "lab::driver-elsewhere",
             Self::Search(error) => error.code(),
             Self::EndlessSearch { .. } => "lab::search",
             Self::Json(_) => "lab::json",
@@ -313,6 +317,9 @@ impl Diagnosis for LabError {
             Self::Profile(error) => return error.help(),
             Self::Search(error) => return error.help(),
             Self::Rehearsal { source, .. } => return source.help(),
+            Self::DriverElsewhere => {
+                "remove `driver = \"elsewhere\"` from [host]: the driver then has CPUs of this host"
+            }
             Self::Left(_) => {
                 "remove what is named (`rookery clean` tries it again and says what stays), then \
                  resume the run: the trials that were measured are kept"

@@ -19,6 +19,9 @@ use crate::{error::LabError, host_settings::check_profile, storage};
 /// What is missing, with its help; a profile or a setting that is unknown or has no value for one
 /// of the guests.
 pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
+    if plan.driver_cpus.is_empty() {
+        return Err(LabError::DriverElsewhere);
+    }
     for variant in &plan.variants {
         let study = &variant.study;
         let Some(stack) = rookery_stack::open(study)?.guests() else {

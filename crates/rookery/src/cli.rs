@@ -271,6 +271,9 @@ pub(crate) struct PlanArgs {
     pub(crate) study: PathBuf,
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
+    /// Plan for the host that this file describes (`rookery host describe` writes that of this one)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) host: Option<PathBuf>,
     /// Show the plan although this host cannot run it; the problems and the exit code stay
     #[arg(long)]
     pub(crate) anyway: bool,

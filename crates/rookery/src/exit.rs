@@ -254,7 +254,8 @@ impl From<LabError> for Failure {
             return error.into();
         }
         let code = match &error {
-            LabError::Topology(_)
+            LabError::DriverElsewhere
+            | LabError::Topology(_)
             | LabError::Settings(_)
             | LabError::Fio(_)
             | LabError::Limits(_)

@@ -13,6 +13,7 @@ use toml::{
 use crate::{
     grammar::{
         Context, KeyInfo,
+        kinds::is_pin_table,
         sections::{self, settings},
     },
     plan::{Factor, Level},
@@ -260,7 +261,7 @@ fn list<'i>(
         return None;
     };
     // An empty list has no level to go on with; the grammar refuses it.
-    if levels.is_empty() {
+    if levels.is_empty() || key == "guest.pin" && is_pin_table(levels) {
         return None;
     }
     // What is too long is refused; it need not be copied.

@@ -413,7 +413,7 @@ pub struct GuestShape {
     /// Memory limit in MiB (not enforced by `bare`).
     pub memory: Amount,
     /// How vCPUs are laid on the guest CPUs.
-    pub pin: Pin,
+    pub pin: Pinning,
     /// Largest number of processes and threads of a guest (not enforced by `bare`).
     pub pids: u32,
     /// Deadline for the first healthy answer.
@@ -527,6 +527,36 @@ pub enum Pin {
     Diagonal,
 }
 
+/// Where guests are pinned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Pinning {
+    /// As a policy lays them.
+    Policy(Pin),
+    /// The CPUs of each guest; memory is bound to their nodes.
+    Table(Vec<CpuSet>),
+}
+
+impl Pinning {
+    /// Whether guests are bound to the memory nodes of their CPUs.
+    #[must_use]
+    pub fn binds_memory(&self) -> bool {
+        match self {
+            Self::Policy(pin) => pin.binds_memory(),
+            Self::Table(_) => true,
+        }
+    }
+
+    /// In a word: the name of the policy, or `table`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Policy(pin) => Named::name(*pin),
+            Self::Table(_) => "table",
+        }
+    }
+}
+
 impl Pin {
     /// Whether guests are bound to the memory nodes of their CPUs.
     #[must_use]
@@ -538,6 +568,23 @@ impl Pin {
 /// CPU numbers, ascending, without duplicates.
 pub type CpuSet = Vec<u32>;
 
+/// Where the driver of a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriverPlace {
+    /// On the host of the guests, on CPUs of its own.
+    #[default]
+    Here,
+    /// On another machine: guests may have all CPUs.
+    Elsewhere,
+}
+
+impl DriverPlace {
+    fn is_here(&self) -> bool {
+        *self == Self::Here
+    }
+}
+
 /// The host section. `None` means: choose from the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostUse {
@@ -545,6 +592,9 @@ pub struct HostUse {
     pub guest_cpus: Option<CpuSet>,
     /// CPUs of the driver; default: the last one.
     pub driver_cpus: Option<CpuSet>,
+    /// Where the driver runs.
+    #[serde(default, skip_serializing_if = "DriverPlace::is_here")]
+    pub driver: DriverPlace,
     /// How many vCPUs may share one guest CPU, at least 1.
     pub overcommit: f64,
     /// Memory kept back for the host and the driver, MiB.

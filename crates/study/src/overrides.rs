@@ -50,10 +50,9 @@ impl LayoutSet<'_> {
     /// What they say, for the labels of their points; what is a list is a factor, and not said
     /// here.
     pub(crate) fn levels(&self) -> Vec<Level> {
-        let single = self
-            .overrides
-            .iter()
-            .filter(|said| !said.value.starts_with('['));
+        let is_list =
+            |said: &&Override| said.value.starts_with('[') && !said.value.starts_with("[[");
+        let single = self.overrides.iter().filter(|said| !is_list(said));
         single
             .map(|said| Level {
                 // As factors are named: settings by their own names.

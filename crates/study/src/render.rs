@@ -10,8 +10,8 @@ use rookery_cast::truncate_u64;
 use rookery_text::{Table, wrapped};
 
 use crate::{
-    DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Order, Plan, Point,
-    SettingValue, Study, Trial, VolumeCache,
+    DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Level, Order, Plan,
+    Point, SettingValue, Study, Trial, Variant, VolumeCache,
     grammar::kinds::{cpu_list, plain_time},
     names::Named as _,
     plan::thousandth,
@@ -93,10 +93,14 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     if let Some(storage) = storage_of(study, plan) {
         let _ = writeln!(out, "  {storage}");
     }
-    let (driver, guests) = (cpu_list(&plan.driver_cpus), cpu_list(&plan.guest_cpus));
+    let guests = cpu_list(&plan.guest_cpus);
+    let driver = match plan.driver_cpus.as_slice() {
+        [] => "elsewhere".to_owned(),
+        cpus => format!("on CPU {}", cpu_list(cpus)),
+    };
     let _ = writeln!(
         out,
-        "  driver on CPU {driver}; guests on CPU {guests}, pinned: {}",
+        "  driver {driver}; guests on CPU {guests}, pinned: {}",
         study.guest.pin.name()
     );
 }
@@ -274,17 +278,31 @@ fn write_factors(out: &mut String, plan: &Plan, width: usize) {
         let _ = writeln!(out, "  {key}: {}", factor.levels.join(" | "));
     }
     let names = plan.factors.iter().map(|factor| factor.short_key());
-    let heads = std::iter::once("variant").chain(names);
-    let rows = plan.variants.iter().take(VARIANTS_SHOWN).map(|variant| {
-        let level_of = |factor: &Factor| {
-            let own = variant.levels.iter().find(|level| level.key == factor.key);
-            own.map_or_else(|| "-".to_owned(), |level| level.value.clone())
-        };
-        let levels = plan.factors.iter().map(level_of);
-        std::iter::once(variant.id.to_string())
-            .chain(levels)
-            .collect()
-    });
+    let own: Vec<String> = plan
+        .variants
+        .iter()
+        .map(|variant| own_keys(variant, plan))
+        .collect();
+    let has_own = own.iter().any(|words| !words.is_empty());
+    let heads = std::iter::once("variant")
+        .chain(names)
+        .chain(has_own.then_some("of its layouts"));
+    let rows = plan
+        .variants
+        .iter()
+        .zip(&own)
+        .take(VARIANTS_SHOWN)
+        .map(|(variant, own)| {
+            let level_of = |factor: &Factor| {
+                let own = variant.levels.iter().find(|level| level.key == factor.key);
+                own.map_or_else(|| "-".to_owned(), |level| level.value.clone())
+            };
+            let levels = plan.factors.iter().map(level_of);
+            std::iter::once(variant.id.to_string())
+                .chain(levels)
+                .chain(has_own.then(|| own.clone()))
+                .collect()
+        });
     out.push('\n');
     let heads = heads.map(|name| printable(name, 100)).collect();
     out.push_str(&Table::new(heads, rows.collect()).render(width));
@@ -292,6 +310,14 @@ fn write_factors(out: &mut String, plan: &Plan, width: usize) {
     if plan.design == Design::Screening {
         write_aliases(out, &plan.aliases);
     }
+}
+
+/// What the layouts of a variant say for themselves: `kind=bare, p95=1s`.
+fn own_keys(variant: &Variant, plan: &Plan) -> String {
+    let of_factor = |level: &&Level| !plan.factors.iter().any(|factor| factor.has(level));
+    let own = variant.levels.iter().filter(of_factor);
+    let words = own.map(|level| format!("{}={}", level.short_key(), level.value));
+    printable(&words.collect::<Vec<_>>().join(", "), 100)
 }
 
 fn write_aliases(out: &mut String, aliases: &[Vec<String>]) {
@@ -364,12 +390,13 @@ fn span_of(ids: impl Iterator<Item = u32>) -> String {
 }
 
 fn baseline_of(group: &[Point], study: &Study) -> String {
-    let named = study.layouts.iter().filter(|layout| {
+    let named = study.layouts.iter().any(|layout| {
         let has = |point: &Point| point.layouts.contains(&layout.name);
-        group.iter().any(has)
+        layout.baseline.is_some() && group.iter().any(has)
     });
-    if let Some(named) = named.filter_map(|layout| layout.baseline.as_ref()).next() {
-        return printable(named, 40);
+    if named {
+        // The notes say which: names are long.
+        return "named".to_owned();
     }
     if group.iter().all(|point| point.baseline == Some(point.id)) {
         return "itself".to_owned();

@@ -105,6 +105,13 @@ fn expand_set(mut set: LayoutSet<'_>, source: &Source, context: &mut Context) ->
             .zip(row)
             .map(|(factor, level)| factor.level(*level));
         let levels = levels.chain(said.iter().cloned()).collect();
+        // What the layouts are compared with is in the study of the file: others may not be in this
+        // one.
+        let mut study = study;
+        study
+            .layouts
+            .iter_mut()
+            .for_each(|layout| layout.baseline = None);
         variants.push(Variant { id, levels, study });
         places.push(spans);
     }

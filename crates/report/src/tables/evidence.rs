@@ -108,7 +108,7 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
             format!(
                 "{}, pinning {}, on CPUs {}",
                 kinds(run),
-                word(study.guest.pin),
+                study.guest.pin.name(),
                 cpu_list(&plan.guest_cpus)
             ),
         ),

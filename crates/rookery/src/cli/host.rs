@@ -17,6 +17,8 @@ pub(crate) struct HostArgs {
 pub(crate) enum HostCommand {
     /// Show this host as Rookery sees it (the same as `rookery host`)
     Show(HostShowArgs),
+    /// Write this host as a file for `rookery plan --host FILE`
+    Describe,
     /// Compare every setting that Rookery knows with what profiles recommend; changes nothing
     Audit(HostAuditArgs),
     /// Change settings to those of a profile, until `rookery host revert`

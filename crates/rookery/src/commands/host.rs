@@ -22,6 +22,7 @@ pub(crate) fn run(args: &HostArgs) -> Result<Code, Failure> {
     match &args.command {
         None => show(args.show.json),
         Some(HostCommand::Show(args)) => show(args.json),
+        Some(HostCommand::Describe) => describe(),
         Some(HostCommand::Audit(args)) => run_audit(args),
         Some(HostCommand::Apply(args)) => apply(args),
         Some(HostCommand::Revert(args)) => revert(args.json),
@@ -57,6 +58,13 @@ fn show(json: bool) -> Result<Code, Failure> {
     for layer in keeper()?.layers().map_err(failure)? {
         output::text(format!("settings  {layer}"));
     }
+    Ok(Code::Done)
+}
+
+/// This host as a file for `rookery plan --host`.
+fn describe() -> Result<Code, Failure> {
+    let host = rookery_lab::describe_host(Path::new("."))?;
+    output::result(host.facts.to_toml(&host.cpu_model));
     Ok(Code::Done)
 }
 

@@ -11,7 +11,7 @@ pub(crate) mod sections;
 use serde_json::Value as Json;
 use toml::{Spanned, de::DeValue};
 
-pub(crate) use reader::{At, Context, Free, Reader, Spans};
+pub(crate) use reader::{At, Context, Free, HomeOf, Reader, Spans};
 
 /// A kind of value: how it is read, written, described and checked by an editor.
 pub(crate) trait Kind {
@@ -142,6 +142,7 @@ macro_rules! keys {
 
         impl $section {
             /// The list of keys.
+            #[allow(dead_code)]
             pub(crate) fn keys() -> Vec<$crate::grammar::KeyInfo> {
                 use $crate::grammar::{Kind as _, Need};
                 vec![$({

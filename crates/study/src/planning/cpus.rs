@@ -1,7 +1,8 @@
 //! Which CPUs belong to the driver and which to the guests.
 
 use crate::{
-    CpuSet, HostFacts, HostUse, grammar::Context, grammar::kinds::cpu_list, problem::Code,
+    CpuSet, DriverPlace, HostFacts, HostUse, grammar::Context, grammar::kinds::cpu_list,
+    problem::Code,
 };
 
 /// The CPUs of both, disjoint and not empty.
@@ -37,6 +38,18 @@ const CPUS_PER_DRIVER_CPU: usize = 8;
 /// Divides the host; what the study does not say is chosen: the driver gets the last CPUs, the
 /// guests the rest.
 pub(super) fn divide(asked: &HostUse, host: &HostFacts, context: &mut Context) -> Option<Division> {
+    if asked.driver == DriverPlace::Elsewhere {
+        exist(asked.guest_cpus.as_ref(), "host.guest_cpus", host, context).then_some(())?;
+        return Some(Division {
+            guests: asked
+                .guest_cpus
+                .clone()
+                .unwrap_or_else(|| host.cpus.clone()),
+            driver: Vec::new(),
+            chosen: asked.guest_cpus.is_none(),
+            sound: true,
+        });
+    }
     if host.cpus.len() < 2 {
         let span = context.spans.nearest("host.driver_cpus");
         let message = format!(
@@ -141,6 +154,7 @@ mod tests {
         let asked = HostUse {
             guest_cpus: guests.map(<[u32]>::to_vec),
             driver_cpus: driver.map(<[u32]>::to_vec),
+            driver: DriverPlace::Here,
             overcommit: 1.0,
             reserve_mib: 0,
             settings: None,

@@ -10,10 +10,13 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     let (study, variants) = (document.study(), document.variants());
     let mut notes = Vec::new();
     if division.chosen {
-        let (driver, guests) = (cpu_list(&division.driver), cpu_list(&division.guests));
-        notes.push(format!(
-            "CPUs were chosen: driver {driver}, guests {guests}"
-        ));
+        let guests = cpu_list(&division.guests);
+        notes.push(if division.driver.is_empty() {
+            format!("CPUs were chosen: guests {guests}; the driver is elsewhere")
+        } else {
+            let driver = cpu_list(&division.driver);
+            format!("CPUs were chosen: driver {driver}, guests {guests}")
+        });
     }
     if variants
         .iter()
@@ -42,6 +45,7 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     }
     notes.extend(rounded(variants, points));
     notes.extend(crowded(points));
+    notes.extend(named_baselines(document));
     notes.extend(without_baseline(document, points));
     if study.load.half_width.is_some() {
         notes.push(
@@ -95,6 +99,27 @@ fn crowded(points: &[Point]) -> Option<String> {
             listed(&ids)
         )
     })
+}
+
+/// Which layouts are compared with which, one note for each baseline.
+fn named_baselines(document: &Document) -> Vec<String> {
+    let layouts = &document.study().layouts;
+    let mut baselines: Vec<&String> = layouts
+        .iter()
+        .filter_map(|layout| layout.baseline.as_ref())
+        .collect();
+    baselines.dedup();
+    let note = |baseline: &String| {
+        let own = layouts
+            .iter()
+            .filter(|layout| layout.baseline.as_ref() == Some(baseline));
+        let own: Vec<&str> = own.map(|layout| &*layout.name).collect();
+        let verb = if own.len() == 1 { "is" } else { "are" };
+        format!("{} {verb} compared with {baseline}", own.join(", "))
+    };
+    let mut notes: Vec<String> = baselines.into_iter().map(note).collect();
+    notes.dedup();
+    notes
 }
 
 fn without_baseline(document: &Document, points: &[Point]) -> Option<String> {

@@ -6,7 +6,7 @@ use rookery_cast::{count_u32, truncate_u64};
 
 use super::placement;
 use super::thousandths;
-use crate::{CpuSet, Pin, Vcpus, plan::CpuPlace};
+use crate::{CpuSet, Pin, Pinning, Vcpus, plan::CpuPlace};
 
 /// The CPUs of each of `guests` guests of `vcpus` vCPUs. `cpus` must hold at least as many CPUs as
 /// one guest is wide.
@@ -16,15 +16,20 @@ use crate::{CpuSet, Pin, Vcpus, plan::CpuPlace};
 /// * `pack`: each guest takes the first CPUs that carry it within `overcommit` vCPUs each, or the
 ///   emptiest where none do.
 /// * `none`: each guest has all CPUs.
+/// * a table: each guest has the CPUs of its row; there are enough rows.
 /// * all others look at where the CPUs sit: see [`placement::lay`].
 pub(super) fn lay(
-    pin: Pin,
+    pin: &Pinning,
     guests: u32,
     vcpus: Vcpus,
     cpus: &CpuSet,
     places: &[CpuPlace],
     overcommit: f64,
 ) -> Vec<CpuSet> {
+    let pin = match pin {
+        Pinning::Policy(pin) => *pin,
+        Pinning::Table(rows) => return rows.iter().take(guests as usize).cloned().collect(),
+    };
     let width = (vcpus.whole_cpus() as usize).min(cpus.len());
     match pin {
         Pin::None => vec![cpus.clone(); guests as usize],
@@ -167,7 +172,7 @@ mod tests {
 
     fn pins(pin: Pin, guests: u32, vcpus: u32, cpus: u32, overcommit: f64) -> Vec<CpuSet> {
         lay(
-            pin,
+            &Pinning::Policy(pin),
             guests,
             Vcpus(vcpus),
             &(0..cpus).collect(),

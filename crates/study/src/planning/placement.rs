@@ -75,9 +75,9 @@ pub(super) fn lay(
         .collect()
 }
 
-/// The memory nodes of each guest's CPUs; nothing where the pin does not bind memory.
-pub(super) fn nodes(pin: Pin, pins: &[CpuSet], places: &[CpuPlace]) -> Vec<CpuSet> {
-    if !pin.binds_memory() {
+/// The memory nodes of each guest's CPUs; nothing where guests are not bound to them.
+pub(super) fn nodes(binds_memory: bool, pins: &[CpuSet], places: &[CpuPlace]) -> Vec<CpuSet> {
+    if !binds_memory {
         return Vec::new();
     }
     let nodes_of = |pin: &CpuSet| -> CpuSet {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     /// The tables of the RHEV study, as its authors printed them: vCPUs, guest, CPUs, memory node.
-    const TABLES: &str = include_str!("../../tests/data/rhev_guest_pinning.csv");
+    const TABLES: &str = include_str!("../../tests/data/seeds/001_guest_pinning.csv");
 
     fn table(vcpus: u32) -> Vec<(CpuSet, CpuSet)> {
         let rows = TABLES
@@ -258,7 +258,7 @@ mod tests {
         ] {
             let places = rhev(even);
             let pins = laid(pin, guests, vcpus * 1000, &places);
-            let nodes = nodes(pin, &pins, &places);
+            let nodes = nodes(pin.binds_memory(), &pins, &places);
             let rows: Vec<_> = pins.into_iter().zip(nodes).collect();
             assert_eq!(rows, table(vcpus), "{guests} guests of {vcpus} vCPU");
         }
@@ -294,7 +294,10 @@ mod tests {
         let places = threads();
         let pins = laid(Pin::Node, 1, 6000, &places);
         assert_eq!(pins, [vec![0, 1, 2, 3, 4, 5]]);
-        assert_eq!(nodes(Pin::Node, &pins, &places), [vec![0, 1]]);
+        assert_eq!(
+            nodes(Pin::Node.binds_memory(), &pins, &places),
+            [vec![0, 1]]
+        );
         // Two nodes of three CPUs: the third guest of two finds one free CPU on each.
         let small: Vec<CpuPlace> = rhev(true).into_iter().take(6).collect();
         assert_eq!(
@@ -326,9 +329,12 @@ mod tests {
     fn what_is_not_known_is_one_node_of_plain_cores() {
         let pins = lay(Pin::Node, 3, Vcpus(1000), &vec![1, 4, 6], &[], 1.0);
         assert_eq!(pins, [vec![1], vec![4], vec![6]]);
-        assert_eq!(nodes(Pin::Node, &pins, &[]), [vec![0], vec![0], vec![0]]);
+        assert_eq!(
+            nodes(Pin::Node.binds_memory(), &pins, &[]),
+            [vec![0], vec![0], vec![0]]
+        );
         assert!(
-            nodes(Pin::Spread, &pins, &[]).is_empty(),
+            nodes(Pin::Spread.binds_memory(), &pins, &[]).is_empty(),
             "spread binds no memory"
         );
     }

@@ -6,11 +6,11 @@ use rookery_cast::{truncate_u32, truncate_u64};
 
 use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
-    Amount, EvaluationError, GuestGroup, HostFacts, Per, Point, PointData, Study, Variables,
-    Variant, Vcpus,
+    Amount, EvaluationError, GuestGroup, HostFacts, Per, Pinning, Point, PointData, Study,
+    Variables, Variant, Vcpus,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
-    grammar::kinds::{MOST_RATE, MOST_USERS},
+    grammar::kinds::{MOST_RATE, MOST_USERS, cpu_list},
     problem::Code,
 };
 
@@ -91,6 +91,9 @@ pub(super) fn expand(
         if division.sound {
             check_cpus(&combination, study, division, context);
         }
+        if check_table(&combination, study, division, context).is_none() {
+            continue;
+        }
         let Some(offered) = offered(&combination, division, context) else {
             continue;
         };
@@ -135,7 +138,7 @@ fn point(
 ) -> Point {
     let (guests, vcpus, study) = (combination.guests, combination.vcpus, &variant.study);
     let pins = pins::lay(
-        study.guest.pin,
+        &study.guest.pin,
         guests,
         vcpus,
         &division.guests,
@@ -151,7 +154,7 @@ fn point(
         rate_per_s: offered.rate_per_s,
         memory_mib,
         database,
-        nodes: placement::nodes(study.guest.pin, &pins, &host.places),
+        nodes: placement::nodes(study.guest.pin.binds_memory(), &pins, &host.places),
         pins,
         volume_mib: 0,
     };
@@ -200,6 +203,7 @@ pub(super) fn single(
     };
     let before = context.findings.len();
     check_cpus(&combination, study, division, context);
+    check_table(&combination, study, division, context)?;
     let offered = offered(&combination, division, context)?;
     let users = combination.users_each(offered);
     let memory_mib = memory(&combination, users, study, host, context)?;
@@ -310,6 +314,48 @@ fn check_cpus(
          `overcommit = {enough}` in [host]"
     );
     context.refuse::<()>(Code::TooFewCpus, span, message, help);
+}
+
+/// A table of pins must have a row for each guest, with as many CPUs as it has vCPUs.
+fn check_table(
+    combination: &Combination<'_>,
+    study: &Study,
+    division: &Division,
+    context: &mut Context,
+) -> Option<()> {
+    let Pinning::Table(rows) = &study.guest.pin else {
+        return Some(());
+    };
+    let span = context.spans.nearest("guest.pin");
+    if rows.len() < combination.guests as usize {
+        let message = format!(
+            "`guest.pin` has the CPUs of {} guests, and there are {}",
+            rows.len(),
+            combination.describe()
+        );
+        return context.refuse(Code::TooFewCpus, span, message, "add a row for each guest");
+    }
+    let width = combination.vcpus.whole_cpus() as usize;
+    for (guest, row) in (1..).zip(rows.iter().take(combination.guests as usize)) {
+        let strange = row
+            .iter()
+            .find(|cpu| division.sound && !division.guests.contains(cpu));
+        if let Some(cpu) = strange {
+            let message = format!("`guest.pin` pins guest {guest} to CPU {cpu}, no guest CPU");
+            let help = format!("choose among the guest CPUs {}", cpu_list(&division.guests));
+            return context.refuse(Code::NoSuchCpu, span, message, help);
+        }
+        if row.len() != width {
+            let message = format!(
+                "`guest.pin` gives guest {guest} {} CPUs, and it has {} vCPUs",
+                row.len(),
+                combination.vcpus
+            );
+            let help = format!("give each guest {width} CPUs, or let the layout say its own pins");
+            return context.refuse(Code::Contradiction, span, message, help);
+        }
+    }
+    Some(())
 }
 
 /// The load on all guests of a point.

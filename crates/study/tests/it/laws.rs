@@ -13,11 +13,11 @@ use rookery_stats::{
 };
 use rookery_study::{
     AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, DatabaseSize,
-    DatabaseUse, Document, DvdstoreUse, Engine, Expression, FileSystem, GuestKind, GuestShape,
-    HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, Load, LoopType, OpenLoad, Order,
-    OrderentryUse, Over, Override, Pages, Per, Pin, Plan, Precision, RampUp, Scaled, SearchUse,
-    SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus,
-    Visit, VolumeCache, VolumeUse, WebServer, Workload,
+    DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem, GuestKind,
+    GuestShape, HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, Load, LoopType,
+    OpenLoad, Order, OrderentryUse, Over, Override, Pages, Per, Pin, Pinning, Plan, Precision,
+    RampUp, Scaled, SearchUse, SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study,
+    TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse, WebServer, Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -262,9 +262,22 @@ prop_compose! {
     }
 }
 
+fn pinning() -> impl Strategy<Value = Pinning> {
+    let policy = select(vec![
+        Pin::Spread,
+        Pin::Pack,
+        Pin::None,
+        Pin::Socket,
+        Pin::Node,
+        Pin::Diagonal,
+    ]);
+    let table = vec![vec![0, 2], vec![4], vec![5, 7]];
+    prop_oneof![6 => policy.prop_map(Pinning::Policy), 1 => Just(Pinning::Table(table))]
+}
+
 prop_compose! {
     fn guest(kind: GuestKind)(
-        memory in amount(300.0, 900.0, "MiB"), pin in select(vec![Pin::Spread, Pin::Pack, Pin::None, Pin::Socket, Pin::Node, Pin::Diagonal]), pids in 16_u32..9999,
+        memory in amount(300.0, 900.0, "MiB"), pin in pinning(), pids in 16_u32..9999,
         ready_within in time(100_000, MINUTE), vm in machine(),
     ) -> GuestShape {
         let lab = if kind == GuestKind::Vm { LabShape::Vm(Box::new(vm)) } else { kind.into() };
@@ -273,10 +286,10 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn host_use()(cpus in option::of(select(vec![vec![0], vec![1, 2, 3], vec![0, 2, 4, 6]])), driver in any::<bool>(),
+    fn host_use()(cpus in option::of(select(vec![vec![0], vec![1, 2, 3], vec![0, 2, 4, 6]])), driver in any::<bool>(), elsewhere in any::<bool>(),
         overcommit in 1.0..40.0, reserve_mib in 0_u64..4096, settings in option::of("[a-m][a-z0-9-]{0,20}"),
     ) -> HostUse {
-        HostUse { guest_cpus: cpus, driver_cpus: driver.then(|| vec![5, 7]), overcommit, reserve_mib, settings }
+        HostUse { guest_cpus: cpus, driver_cpus: driver.then(|| vec![5, 7]), driver: if elsewhere && !driver { DriverPlace::Elsewhere } else { DriverPlace::Here }, overcommit, reserve_mib, settings }
     }
 }
 

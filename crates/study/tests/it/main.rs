@@ -12,4 +12,5 @@ mod common;
 mod damaged;
 mod factors;
 mod laws;
+mod originals;
 mod studies;

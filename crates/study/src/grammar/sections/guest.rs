@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     grammar::{
         Context, Reader, SectionInfo, keys,
-        kinds::{Choice, Memory, Time, Whole},
+        kinds::{Choice, Memory, PinKind, Time, Whole},
         sections::machine::{self, MachineKeys},
     },
     model::{GuestKind, GuestShape, LabShape, Pin},
@@ -79,7 +79,7 @@ keys! {
         /// Memory limit of a guest (bare guests are not held to it).
         memory: Memory = Memory, Default("\"256MiB per guest\"");
         /// How guests are laid on the guest CPUs.
-        pin: Choice<Pin> = Choice::NEW, Default("\"spread\"");
+        pin: PinKind = PinKind, Default("\"spread\"");
         /// Most processes and threads of a guest (bare guests are not held to it).
         pids: Whole<u32> = Whole { min: 16, max: 1_000_000 }, Default("2048");
         /// Deadline for the first healthy answer of a guest.
@@ -126,7 +126,7 @@ impl GuestKeys {
         Self {
             kind: Some(guest.kind()),
             memory: Some(guest.memory.clone()),
-            pin: Some(guest.pin),
+            pin: Some(guest.pin.clone()),
             pids: Some(guest.pids),
             ready_within: Some(guest.ready_within),
         }
@@ -143,11 +143,11 @@ mod tests {
         assert_eq!(
             (
                 guest.kind(),
-                guest.pin,
+                guest.pin.name(),
                 guest.pids,
                 guest.ready_within.as_secs()
             ),
-            (GuestKind::Bare, Pin::Spread, 2048, 60)
+            (GuestKind::Bare, "spread", 2048, 60)
         );
     }
 

@@ -3,9 +3,10 @@
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Cpus, Factor, ProfileName, WholeMemory},
+        kinds::{Choice, Cpus, Factor, ProfileName, WholeMemory},
     },
-    model::HostUse,
+    model::{DriverPlace, HostUse},
+    names::Named,
     problem::Code,
 };
 
@@ -17,6 +18,17 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     below: None,
 };
 
+impl Named for DriverPlace {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("here", Self::Here, "on CPUs of this host"),
+        (
+            "elsewhere",
+            Self::Elsewhere,
+            "on another machine; such a study can be planned, and cannot be run yet",
+        ),
+    ];
+}
+
 keys! {
     /// Keys of `[host]`.
     HostKeys {
@@ -24,6 +36,8 @@ keys! {
         guest_cpus: Cpus = Cpus, Optional("all but the driver's");
         /// CPUs of the driver.
         driver_cpus: Cpus = Cpus, Optional("the last one; on large hosts the last one in eight");
+        /// Where the driver runs.
+        driver: Choice<DriverPlace> = Choice::NEW, Default("\"here\"");
         /// How many vCPUs may share one guest CPU.
         overcommit: Factor = Factor { min: 1.0, max: 1000.0 }, Default("1.0");
         /// Memory kept back for the host and the driver.
@@ -47,7 +61,14 @@ impl HostKeys {
             let help = format!("take {cpu} out of `driver_cpus` or out of `guest_cpus`");
             return context.refuse(Code::SharedCpu, span, message, help);
         }
+        if self.driver == Some(DriverPlace::Elsewhere) && self.driver_cpus.is_some() {
+            let span = context.spans.nearest("host.driver_cpus");
+            let message = "the driver is elsewhere, so it has no CPUs on this host";
+            let help = "remove `driver_cpus`, or `driver`";
+            return context.refuse(Code::Contradiction, span, message, help);
+        }
         Some(HostUse {
+            driver: self.driver?,
             guest_cpus: self.guest_cpus,
             driver_cpus: self.driver_cpus,
             overcommit: self.overcommit?,
@@ -60,6 +81,7 @@ impl HostKeys {
         Self {
             guest_cpus: host.guest_cpus.clone(),
             driver_cpus: host.driver_cpus.clone(),
+            driver: Some(host.driver),
             overcommit: Some(host.overcommit),
             reserve: Some(host.reserve_mib),
             settings: Some(host.settings.clone()),
