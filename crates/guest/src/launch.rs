@@ -251,6 +251,7 @@ mod tests {
     use rookery_host::RunId;
 
     use super::*;
+    use crate::CpuTime;
     use crate::{FakeBehaviour, FakeLab, FakeStep, GuestSpec, Recipe, RunDirs, Subject};
 
     /// Four fakes that behave so, in a directory that goes away.
@@ -283,7 +284,7 @@ mod tests {
             number,
             name: format!("g{number}"),
             cpus: vec![],
-            cpu_limit: None,
+            cpu_time: CpuTime::Unlimited,
             memory_mib: None,
             pids: None,
             args: vec![],

@@ -17,6 +17,8 @@ pub struct GroupLimits {
     pub nodes: Vec<u32>,
     /// CPU time: quota and period, us; `None` = no limit.
     pub quota: Option<(u64, u64)>,
+    /// Share of CPU time beside others, 1024 for each core; `None` = as every group.
+    pub shares: Option<u64>,
 }
 
 impl Cgroups {
@@ -103,6 +105,15 @@ fn set(directory: &Path, controller: &str, v1: bool, limits: &GroupLimits) -> io
                     write(&directory.join("cpu.max"), &format!("{quota} {period}"))?;
                 }
             }
+            if let Some(shares) = limits.shares {
+                if v1 {
+                    write(&directory.join("cpu.shares"), &shares.to_string())?;
+                } else {
+                    // 100 for a group that says nothing, as 1024 are in version 1.
+                    let weight = (shares * 100 / 1024).clamp(1, 10_000);
+                    write(&directory.join("cpu.weight"), &weight.to_string())?;
+                }
+            }
         }
         _ => {}
     }
@@ -127,6 +138,7 @@ mod tests {
             cpus: vec![0, 1],
             nodes: vec![0],
             quota: Some((5_000, 20_000)),
+            shares: Some(512),
         }
     }
 
@@ -187,6 +199,7 @@ mod tests {
             .expect("held");
         let read = |path: &str| fs::read_to_string(base.path().join(path)).expect("read");
         assert_eq!(read("rookery/ab/g1/cpu.max"), "5000 20000");
+        assert_eq!(read("rookery/ab/g1/cpu.weight"), "50");
         assert_eq!(read("rookery/ab/g1/cpuset.cpus"), "0-1");
         assert!(read("rookery/cgroup.subtree_control").starts_with('+'));
         assert_eq!(read("rookery/ab/g1/cgroup.procs"), "42");

@@ -6,11 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Guest, GuestError, GuestSpec, remove_all, start_all};
+use rookery_cast::truncate_u64;
+use rookery_guest::{CpuTime, Guest, GuestError, GuestSpec, remove_all, start_all};
 use rookery_host::RunId;
 use rookery_stack::{BuiltStack, GUEST_USER, StackContext, StackError};
 use rookery_store::Tuning;
-use rookery_study::{GuestKind, Point, Study};
+use rookery_study::{GuestKind, GuestShape, Point, Study, Vcpus};
 
 use crate::{
     context::LabContext,
@@ -115,7 +116,7 @@ impl<'a> GuestSet<'a> {
                 number,
                 name: format!("g{number}"),
                 cpus: planned.cpus().to_vec(),
-                cpu_limit: limited.then(|| planned.group.vcpus.cpus()),
+                cpu_time: cpu_time(shape, planned.group.vcpus),
                 memory_mib: limited.then_some(planned.group.memory_mib),
                 pids: limited.then_some(shape.pids),
                 args: service.args,
@@ -249,4 +250,17 @@ fn each_guest<T: Send>(
             })
             .collect()
     })
+}
+
+/// The CPU time of a guest of so many vCPUs.
+fn cpu_time(shape: &GuestShape, vcpus: Vcpus) -> CpuTime {
+    let cores = vcpus.cpus();
+    match (shape.kind(), shape.cpu) {
+        (GuestKind::Bare, _) => CpuTime::Unlimited,
+        (_, rookery_study::CpuTime::Share) => CpuTime::Share { cores },
+        (_, rookery_study::CpuTime::Cap { period }) => CpuTime::Cap {
+            cores,
+            period_us: period.map(|period| truncate_u64(period.as_secs_f64() * 1e6)),
+        },
+    }
 }

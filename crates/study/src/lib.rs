@@ -52,9 +52,9 @@ pub use expression::{
 };
 pub use grammar::kinds::{ParseDurationError, parse_duration};
 pub use model::{
-    Arrivals, Course, CourseStep, CpuSet, DriverPlace, GuestKind, GuestShape, HostUse, LabShape,
-    Layout, Load, LoadModel, LoopType, OpenLoad, Order, Over, Override, Pin, Pinning, Precision,
-    RampUp, SearchUse, StartRate, Study, Vcpus, Visit,
+    Arrivals, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape, HostUse,
+    LabShape, Layout, Load, LoadModel, LoopType, OpenLoad, Order, Over, Override, Pin, Pinning,
+    Precision, RampUp, SearchUse, StartRate, Study, Vcpus, Visit,
 };
 pub use plan::{
     CpuPlace, Estimate, Expected, Factor, GuestGroup, HostFacts, Level, Plan, PlannedGuest, Point,

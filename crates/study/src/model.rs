@@ -410,6 +410,9 @@ pub enum Order {
 pub struct GuestShape {
     /// Kind of guest, with what all guests of that kind have in common.
     pub lab: LabShape,
+    /// What its vCPUs are in CPU time (not enforced by `bare`).
+    #[serde(default)]
+    pub cpu: CpuTime,
     /// Memory limit in MiB (not enforced by `bare`).
     pub memory: Amount,
     /// How vCPUs are laid on the guest CPUs.
@@ -427,6 +430,12 @@ impl GuestShape {
         self.lab.kind()
     }
 
+    /// Whether a guest gets no more CPU time than its vCPUs.
+    #[must_use]
+    pub fn caps_cpu_time(&self) -> bool {
+        matches!(self.kind(), GuestKind::Container | GuestKind::Vm) && self.cpu != CpuTime::Share
+    }
+
     /// The shape of guests that are machines; nothing for other kinds.
     #[must_use]
     pub fn vm(&self) -> Option<&VmShape> {
@@ -434,6 +443,38 @@ impl GuestShape {
             LabShape::Vm(shape) => Some(shape),
             LabShape::Bare | LabShape::Container | LabShape::Fake => None,
         }
+    }
+}
+
+/// What the vCPUs of a guest are in CPU time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuTime {
+    /// The most that it gets in every period.
+    Cap {
+        /// The period; `None` = chosen.
+        period: Option<Duration>,
+    },
+    /// Its proportion where others want CPU time, too.
+    Share,
+}
+
+impl fmt::Display for CpuTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = crate::grammar::kinds::plain_time;
+        match self {
+            Self::Cap { period: None } => f.write_str("capped at their vCPUs"),
+            Self::Cap {
+                period: Some(period),
+            } => write!(f, "capped at their vCPUs in periods of {}", plain(*period)),
+            Self::Share => f.write_str("sharing CPU time by their vCPUs"),
+        }
+    }
+}
+
+impl Default for CpuTime {
+    fn default() -> Self {
+        Self::Cap { period: None }
     }
 }
 

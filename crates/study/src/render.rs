@@ -10,8 +10,8 @@ use rookery_cast::truncate_u64;
 use rookery_text::{Table, wrapped};
 
 use crate::{
-    DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Level, Order, Plan,
-    Point, SettingValue, Study, Trial, Variant, VolumeCache,
+    CpuTime, DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Level, Order,
+    Plan, Point, SettingValue, Study, Trial, Variant, VolumeCache,
     grammar::kinds::{cpu_list, plain_time},
     names::Named as _,
     plan::thousandth,
@@ -103,6 +103,13 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
         "  driver {driver}; guests on CPU {guests}, pinned: {}",
         study.guest.pin.name()
     );
+    if study.guest.cpu != CpuTime::default() || study.host.overcommit > 1.0 {
+        let _ = writeln!(
+            out,
+            "  guests are {}; up to {} vCPUs on a CPU",
+            study.guest.cpu, study.host.overcommit
+        );
+    }
 }
 
 /// Volumes and limits on I/O, but for what is a factor; nothing where there is neither.

@@ -241,7 +241,7 @@ fn spec(number: u16) -> GuestSpec {
         number,
         name: format!("g{number}"),
         cpus: Vec::new(),
-        cpu_limit: Some(1.0),
+        cpu_time: rookery_guest::CpuTime::cap(1.0),
         memory_mib: Some(256),
         pids: Some(64),
         args: embedded::guest_args(1, Pages::Corrected, Duration::ZERO),

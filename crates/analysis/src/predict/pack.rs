@@ -2,7 +2,7 @@
 
 use rookery_cast::truncate_u32;
 use rookery_study::{Amount, Per, Scaled};
-use rookery_study::{Expected, GuestKind, LoopType, Study, Users, Vcpus};
+use rookery_study::{Expected, LoopType, Study, Users, Vcpus};
 use serde::Serialize;
 
 use crate::{
@@ -137,7 +137,7 @@ fn sizes(study: &Study, measured: &[Shape]) -> Vec<Vcpus> {
         (low.min(*size), high.max(*size))
     });
     // A part of a vCPU means something only where a quota holds it.
-    let whole = !matches!(study.guest.kind(), GuestKind::Container | GuestKind::Vm);
+    let whole = !study.guest.caps_cpu_time();
     let round = SIZES
         .into_iter()
         .filter(|size| size * 2 >= low && *size <= high * 2 && (!whole || size % 1000 == 0));

@@ -336,7 +336,7 @@ fn reading(
     }
     Ok(Reading {
         trial,
-        shape: Shape::of(point, study.guest.kind()),
+        shape: Shape::of(point, &study.guest),
         load,
         x,
         response_s,

@@ -72,7 +72,7 @@ pub fn shape(
         point.variant == variant && point.guests() == guests && point.only_group().vcpus == vcpus
     });
     match measured.filter(|_| host == Host::default()) {
-        Some(point) => Ok(Shape::of(point, study.guest.kind())),
+        Some(point) => Ok(Shape::of(point, &study.guest)),
         None => planned(run, study, guests, vcpus, host),
     }
 }
@@ -114,7 +114,7 @@ fn planned(
         .ok_or_else(|| PredictError::NotPlanned {
             problems: vec!["it has no point".to_owned()],
         })?;
-    Ok(Shape::of(point, study.guest.kind()))
+    Ok(Shape::of(point, &study.guest))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]

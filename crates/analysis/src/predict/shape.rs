@@ -1,7 +1,7 @@
 //! How guests share the CPUs of their host: all that a queueing model must know of a layout.
 
 use rookery_cast::truncate_u32;
-use rookery_study::{GuestKind, Point, Vcpus};
+use rookery_study::{GuestShape, Point, Vcpus};
 use serde::Serialize;
 
 /// Guests that share CPUs with each other and with nobody else.
@@ -31,15 +31,15 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a planned point whose guests are of this kind.
+    /// The shape of a planned point of these guests.
     #[must_use]
-    pub fn of(point: &Point, kind: GuestKind) -> Self {
+    pub fn of(point: &Point, guest: &GuestShape) -> Self {
         let group = point.only_group();
         let width = group.pins.iter().map(Vec::len).max().unwrap_or(1).max(1);
         let servers = u32::try_from(width)
             .unwrap_or(u32::MAX)
             .min(group.vcpus.whole_cpus().max(1));
-        let quota = if matches!(kind, GuestKind::Container | GuestKind::Vm) {
+        let quota = if guest.caps_cpu_time() {
             group.vcpus.cpus()
         } else {
             f64::from(servers)

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use super::GuestSpec;
+use super::{CpuTime, GuestSpec};
 use crate::error::{GuestError, StepError};
 
 /// Most bytes of all files of a guest together: they are configuration, not data.
@@ -25,10 +25,21 @@ pub(crate) fn check_spec(spec: &GuestSpec) -> Result<(), GuestError> {
         problems.push("numbers begin with 1".to_owned());
     }
     if let Some(limit) = spec
-        .cpu_limit
+        .cpu_time
+        .cores()
         .filter(|limit| !(limit.is_finite() && *limit >= 0.01))
     {
         problems.push(format!("a limit of {limit} CPUs is below 0.01"));
+    }
+    if let CpuTime::Cap {
+        period_us: Some(period),
+        ..
+    } = spec.cpu_time
+        && !(1_000..=1_000_000).contains(&period)
+    {
+        problems.push(format!(
+            "a period of {period} us is not between 1000 and 1000000"
+        ));
     }
     if spec.port == 0 {
         problems.push("a service has a port above 0".to_owned());
@@ -116,7 +127,7 @@ pub(crate) mod tests {
             number: 1,
             name: name.into(),
             cpus: vec![],
-            cpu_limit: None,
+            cpu_time: CpuTime::Unlimited,
             memory_mib: None,
             pids: None,
             args: vec![],
@@ -136,7 +147,7 @@ pub(crate) mod tests {
         }
         assert!(
             check_spec(&GuestSpec {
-                cpu_limit: Some(f64::NAN),
+                cpu_time: CpuTime::cap(f64::NAN),
                 ..spec("a")
             })
             .is_err()

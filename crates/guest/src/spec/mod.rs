@@ -20,6 +20,47 @@ pub struct GuestFile {
     pub text: String,
 }
 
+/// The CPU time of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuTime {
+    /// As much as it asks for.
+    Unlimited,
+    /// At most that of so many cores, 0.01 or more, in every period.
+    Cap {
+        /// Cores.
+        cores: f64,
+        /// The period, us, 1000 to 1,000,000; `None` = chosen.
+        period_us: Option<u64>,
+    },
+    /// As much as it asks for where nobody else wants it; beside others, in proportion to so many
+    /// cores, 0.01 or more.
+    Share {
+        /// Cores.
+        cores: f64,
+    },
+}
+
+impl CpuTime {
+    /// At most that of so many cores, in periods that are chosen.
+    #[must_use]
+    pub fn cap(cores: f64) -> Self {
+        Self::Cap {
+            cores,
+            period_us: None,
+        }
+    }
+
+    /// Its cores; `None` where it has no bound and no proportion.
+    #[must_use]
+    pub fn cores(self) -> Option<f64> {
+        match self {
+            Self::Unlimited => None,
+            Self::Cap { cores, .. } | Self::Share { cores } => Some(cores),
+        }
+    }
+}
+
 /// One guest to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuestSpec {
@@ -30,8 +71,8 @@ pub struct GuestSpec {
     pub name: String,
     /// CPUs it may run on.
     pub cpus: Vec<u32>,
-    /// CPU limit in cores; `None` = no quota.
-    pub cpu_limit: Option<f64>,
+    /// How much CPU time it gets on them.
+    pub cpu_time: CpuTime,
     /// Memory limit, MiB; `None` = no limit.
     pub memory_mib: Option<u64>,
     /// Limit on processes and threads.
@@ -87,7 +128,7 @@ mod tests {
     fn what_a_lab_is_asked_for_travels_as_json() {
         let spec = GuestSpec {
             cpus: vec![0, 2],
-            cpu_limit: Some(0.25),
+            cpu_time: CpuTime::cap(0.25),
             memory_mib: Some(160),
             files: vec![GuestFile {
                 path: "htdocs/index.php".into(),

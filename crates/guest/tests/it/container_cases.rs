@@ -14,6 +14,7 @@ use crate::{
 /// All of them.
 pub(crate) const CASES: &[Case] = &[
     ("cpu_quota_is_in_force", cpu_quota_is_in_force),
+    ("cpu_is_shared_by_weight", cpu_is_shared_by_weight),
     ("memory_limit_is_in_force", memory_limit_is_in_force),
     ("pids_limit_is_in_force", pids_limit_is_in_force),
     ("the_user_is_in_force", the_user_is_in_force),
@@ -73,7 +74,7 @@ fn cpu_quota_is_in_force(kind: Kind) {
     let guest = healthy(
         &*lab,
         &GuestSpec {
-            cpu_limit: Some(0.25),
+            cpu_time: rookery_guest::CpuTime::cap(0.25),
             ..spec(1, &[])
         },
     );
@@ -87,6 +88,46 @@ fn cpu_quota_is_in_force(kind: Kind) {
         / begin.elapsed().as_secs_f64();
     // It asks for a whole core and is cut down; a busy machine gives it less, never more.
     assert!(cores < 0.35, "{cores} cores");
+}
+
+/// Two guests that want the same CPU, one with a share of three times the other's.
+fn cpu_is_shared_by_weight(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let shares = |number: u16, cores: f64| {
+        healthy(
+            &*lab,
+            &GuestSpec {
+                cpus: vec![0],
+                cpu_time: rookery_guest::CpuTime::Share { cores },
+                ..spec(number, &[])
+            },
+        )
+    };
+    let guests = [shares(1, 0.25), shares(2, 0.75)];
+    let mut probes: Vec<_> = guests.iter().map(|guest| guest.usage_probe()).collect();
+    let mut cpu_us = || -> Vec<u64> {
+        let readings = probes.iter_mut().map(|probe| probe().expect("running"));
+        readings.map(|usage| usage.cpu_us).collect()
+    };
+    let before = cpu_us();
+    let begin = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        for guest in &guests {
+            let (lab, address) = (&lab, guest.address());
+            scope.spawn(move || {
+                while begin.elapsed() < Duration::from_secs(2) {
+                    get(&**lab, address, "/burn").expect("answer");
+                }
+            });
+        }
+    });
+    let after = cpu_us();
+    let used: Vec<f64> = (0..2)
+        .map(|index| (after[index] - before[index]) as f64)
+        .collect();
+    // Other work on the machine takes from both; who asks for its next work late gives some away.
+    assert!(used[1] > 1.5 * used[0] && used[0] > 0.0, "{used:?} us");
 }
 
 fn memory_limit_is_in_force(kind: Kind) {

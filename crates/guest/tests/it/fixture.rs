@@ -165,7 +165,7 @@ pub(crate) fn spec(number: u16, modes: &[&str]) -> GuestSpec {
         number,
         name: format!("g{number}"),
         cpus: vec![],
-        cpu_limit: None,
+        cpu_time: rookery_guest::CpuTime::Unlimited,
         memory_mib: Some(256),
         pids: Some(64),
         args,

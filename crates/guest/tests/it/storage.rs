@@ -136,7 +136,7 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
         number,
         name: format!("g{number}"),
         cpus: vec![],
-        cpu_limit: None,
+        cpu_time: rookery_guest::CpuTime::Unlimited,
         memory_mib: None,
         pids: None,
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),

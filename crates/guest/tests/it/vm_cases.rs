@@ -344,7 +344,7 @@ fn a_quota_and_a_raw_disk_are_in_force(_: Kind) {
     )
     .expect("lab");
     let limited = GuestSpec {
-        cpu_limit: Some(0.5),
+        cpu_time: rookery_guest::CpuTime::cap(0.5),
         ..spec(1, &[])
     };
     let mut guests = vec![create(&*lab, &limited)];

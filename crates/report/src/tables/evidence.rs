@@ -106,8 +106,9 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
         fact(
             "Guests",
             format!(
-                "{}, pinning {}, on CPUs {}",
+                "{}, {}, pinning {}, on CPUs {}",
                 kinds(run),
+                study.guest.cpu,
                 study.guest.pin.name(),
                 cpu_list(&plan.guest_cpus)
             ),

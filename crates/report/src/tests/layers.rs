@@ -215,7 +215,7 @@ fn the_page_and_the_terminal_have_the_section_and_other_runs_have_not() {
             && page.contains("\"barmode\":\"stack\"")
     );
     assert!(
-        page.contains("bare, container, vm, pinning"),
+        page.contains("bare, container, vm, capped at their vCPUs, pinning"),
         "the method names every kind"
     );
     assert!(

@@ -10,7 +10,8 @@ use std::{
 };
 
 use rookery_guest::{
-    Guest, GuestError, GuestSpec, GuestState, Kind, Lab, LabShape, RunDirs, Template, open_lab,
+    CpuTime, Guest, GuestError, GuestSpec, GuestState, Kind, Lab, LabShape, RunDirs, Template,
+    open_lab,
 };
 use rookery_host::{RealHost, RunId};
 
@@ -42,7 +43,7 @@ pub(crate) fn build(
         number: 1,
         name: "template".to_owned(),
         cpus: Vec::new(),
-        cpu_limit: None,
+        cpu_time: CpuTime::Unlimited,
         memory_mib: None,
         pids: None,
         args: service.args,

@@ -6,7 +6,7 @@ use rookery_cast::{truncate_u32, truncate_u64};
 
 use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
-    Amount, EvaluationError, GuestGroup, HostFacts, Per, Pinning, Point, PointData, Study,
+    Amount, CpuTime, EvaluationError, GuestGroup, HostFacts, Per, Pinning, Point, PointData, Study,
     Variables, Variant, Vcpus,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
@@ -145,7 +145,12 @@ fn point(
         &host.places,
         study.host.overcommit,
     );
-    let capacity_cpus = pins::capacity(&pins, vcpus);
+    // A guest with a share uses all of its CPUs where nobody else wants them.
+    let usable = match study.guest.cpu {
+        CpuTime::Share => Vcpus(1000 * vcpus.whole_cpus()),
+        CpuTime::Cap { .. } => vcpus,
+    };
+    let capacity_cpus = pins::capacity(&pins, usable);
     let mut group = GuestGroup {
         name: String::new(),
         guests,

@@ -12,12 +12,12 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos},
 };
 use rookery_study::{
-    AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, DatabaseSize,
-    DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem, GuestKind,
-    GuestShape, HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, Load, LoopType,
-    OpenLoad, Order, OrderentryUse, Over, Override, Pages, Per, Pin, Pinning, Plan, Precision,
-    RampUp, Scaled, SearchUse, SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study,
-    TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse, WebServer, Workload,
+    AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, CpuTime,
+    DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
+    GuestKind, GuestShape, HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, Load,
+    LoopType, OpenLoad, Order, OrderentryUse, Over, Override, Pages, Per, Pin, Pinning, Plan,
+    Precision, RampUp, Scaled, SearchUse, SettingValue, SimulatedUse, StackUse, StartRate,
+    StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse, WebServer, Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -262,6 +262,13 @@ prop_compose! {
     }
 }
 
+fn cpu_time() -> impl Strategy<Value = CpuTime> {
+    prop_oneof![
+        option::of(time(1_000, 1_000_000)).prop_map(|period| CpuTime::Cap { period }),
+        Just(CpuTime::Share),
+    ]
+}
+
 fn pinning() -> impl Strategy<Value = Pinning> {
     let policy = select(vec![
         Pin::Spread,
@@ -277,11 +284,11 @@ fn pinning() -> impl Strategy<Value = Pinning> {
 
 prop_compose! {
     fn guest(kind: GuestKind)(
-        memory in amount(300.0, 900.0, "MiB"), pin in pinning(), pids in 16_u32..9999,
+        memory in amount(300.0, 900.0, "MiB"), cpu in cpu_time(), pin in pinning(), pids in 16_u32..9999,
         ready_within in time(100_000, MINUTE), vm in machine(),
     ) -> GuestShape {
         let lab = if kind == GuestKind::Vm { LabShape::Vm(Box::new(vm)) } else { kind.into() };
-        GuestShape { lab, memory, pin, pids, ready_within }
+        GuestShape { lab, cpu, memory, pin, pids, ready_within }
     }
 }
 

@@ -1,7 +1,10 @@
 //! The studies in the scale of their originals, planned for the machines of these, number by number
 //! against the tables that their authors printed (`tests/data/seeds`).
 
-#![expect(clippy::disallowed_methods, reason = "the tables and studies are files")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tables and studies are files"
+)]
 
 use std::{collections::BTreeMap, fs, path::Path};
 

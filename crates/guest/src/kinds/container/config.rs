@@ -5,7 +5,11 @@ use rookery_host::format_cpu_list;
 use serde_json::{Value, json};
 
 use super::seccomp::seccomp;
-use crate::{cpu_quota::quota, spec::GuestSpec, storage::Store};
+use crate::{
+    cpu_quota::{quota_of, shares_of},
+    spec::GuestSpec,
+    storage::Store,
+};
 
 /// What a bundle says of a guest besides its spec.
 pub(super) struct BundleContext<'a> {
@@ -137,9 +141,12 @@ fn resources(spec: &GuestSpec, store: &Store, swap_limit: bool) -> Value {
             json!(format_cpu_list(store.nodes.iter().copied())),
         );
     }
-    if let Some((quota, period)) = spec.cpu_limit.map(quota) {
+    if let Some((quota, period)) = quota_of(spec.cpu_time) {
         cpu.insert("quota".to_owned(), json!(quota));
         cpu.insert("period".to_owned(), json!(period));
+    }
+    if let Some(shares) = shares_of(spec.cpu_time) {
+        cpu.insert("shares".to_owned(), json!(shares));
     }
     if !cpu.is_empty() {
         resources["cpu"] = Value::Object(cpu);
@@ -186,13 +193,14 @@ fn io_limits(store: &Store) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CpuTime;
 
     fn spec() -> GuestSpec {
         GuestSpec {
             number: 1,
             name: "g1".into(),
             cpus: vec![0, 1],
-            cpu_limit: Some(0.25),
+            cpu_time: CpuTime::cap(0.25),
             memory_mib: Some(160),
             pids: Some(64),
             args: vec![],
@@ -207,9 +215,22 @@ mod tests {
     #[test]
     fn limits_are_written_in_the_kernels_units() {
         insta::assert_snapshot!(resources(&spec(), &Store::default(), true), @r#"{"cpu":{"cpus":"0-1","period":20000,"quota":5000},"devices":[{"access":"rwm","allow":false}],"memory":{"limit":167772160,"swap":167772160},"pids":{"limit":64}}"#);
+        let share = GuestSpec {
+            cpu_time: CpuTime::Share { cores: 0.25 },
+            ..spec()
+        };
+        insta::assert_snapshot!(resources(&share, &Store::default(), true)["cpu"], @r#"{"cpus":"0-1","shares":256}"#);
+        let coarse = GuestSpec {
+            cpu_time: CpuTime::Cap {
+                cores: 0.25,
+                period_us: Some(100_000),
+            },
+            ..spec()
+        };
+        insta::assert_snapshot!(resources(&coarse, &Store::default(), true)["cpu"], @r#"{"cpus":"0-1","period":100000,"quota":25000}"#);
         let free = GuestSpec {
             cpus: vec![],
-            cpu_limit: None,
+            cpu_time: CpuTime::Unlimited,
             memory_mib: None,
             pids: None,
             ..spec()
@@ -232,7 +253,7 @@ mod tests {
         let resources = resources(
             &GuestSpec {
                 cpus: vec![],
-                cpu_limit: None,
+                cpu_time: CpuTime::Unlimited,
                 ..spec()
             },
             &store,

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     counters::MachineProbe,
-    cpu_quota::quota,
+    cpu_quota::{quota_of, shares_of},
     error::{GuestError, StepError},
     files::GuestPaths,
     guest::{Guest, GuestState, ProcessProbe},
@@ -299,7 +299,7 @@ impl VmGuest {
 
     /// As many as the shape says; else as many as it may use at once.
     fn vcpus(&self) -> u32 {
-        let asked = match self.spec.cpu_limit {
+        let asked = match self.spec.cpu_time.cores() {
             Some(limit) => truncate_u32(limit.ceil()),
             None => u32::try_from(self.spec.cpus.len()).unwrap_or(1),
         };
@@ -325,7 +325,8 @@ impl VmGuest {
         let limits = GroupLimits {
             cpus: self.spec.cpus.clone(),
             nodes: self.store.nodes.clone(),
-            quota: self.spec.cpu_limit.map(quota),
+            quota: quota_of(self.spec.cpu_time),
+            shares: shares_of(self.spec.cpu_time),
         };
         shared
             .host

@@ -8,8 +8,9 @@ use crate::{
         kinds::{Choice, Memory, PinKind, Time, Whole},
         sections::machine::{self, MachineKeys},
     },
-    model::{GuestKind, GuestShape, LabShape, Pin},
+    model::{CpuTime, GuestKind, GuestShape, LabShape, Pin},
     names::Named,
+    problem::Code,
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
@@ -38,6 +39,26 @@ impl Named for GuestKind {
             "a virtual machine on libvirt and QEMU, with KVM where it works; needs root",
         ),
         ("fake", Self::Fake, "in name only, for dry runs"),
+    ];
+}
+
+/// The names of what vCPUs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CpuRule {
+    Cap,
+    Share,
+}
+
+impl Named for CpuRule {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("cap", Self::Cap, "the most that a guest gets, by a quota"),
+        (
+            "share",
+            Self::Share,
+            "its part where guests want more than there is, by a weight, as hypervisors give it; \
+             alone, a guest uses all of the CPUs that it is pinned to, as many as it has vCPUs, \
+             rounded up",
+        ),
     ];
 }
 
@@ -76,6 +97,10 @@ keys! {
     GuestKeys {
         /// Kind of guest.
         kind: Choice<GuestKind> = Choice::NEW, Default("\"bare\"");
+        /// What the vCPUs of a guest are in CPU time (bare guests are not held to them).
+        cpu: Choice<CpuRule> = Choice::NEW, Default("\"cap\"");
+        /// Period of the cap: a guest that has used up its part of a period stands still to its end.
+        cpu_period: Time = Time { min: Duration::from_millis(1), max: Duration::from_secs(1), example: "100ms" }, Optional("20ms, and 100ms where guests have less than a twentieth of a CPU");
         /// Memory limit of a guest (bare guests are not held to it).
         memory: Memory = Memory, Default("\"256MiB per guest\"");
         /// How guests are laid on the guest CPUs.
@@ -110,11 +135,21 @@ impl GuestKeys {
             GuestKind::Bare | GuestKind::Container | GuestKind::Fake => READY_WITHIN,
         };
         let vm = vm?;
+        let cpu = match (self.cpu?, self.cpu_period) {
+            (CpuRule::Cap, period) => Some(CpuTime::Cap { period }),
+            (CpuRule::Share, None) => Some(CpuTime::Share),
+            (CpuRule::Share, Some(_)) => {
+                let span = context.spans.nearest("guest.cpu_period");
+                let message = "`guest.cpu_period` is that of a cap, and `guest.cpu` is \"share\"";
+                context.refuse(Code::Contradiction, span, message, "remove one of the two")
+            }
+        };
         Some(GuestShape {
             lab: match kind {
                 GuestKind::Vm => LabShape::Vm(Box::new(vm)),
                 other => other.into(),
             },
+            cpu: cpu?,
             memory: self.memory?,
             pin: self.pin?,
             pids: self.pids?,
@@ -125,6 +160,14 @@ impl GuestKeys {
     pub(crate) fn from_shape(guest: &GuestShape) -> Self {
         Self {
             kind: Some(guest.kind()),
+            cpu: Some(match guest.cpu {
+                CpuTime::Cap { .. } => CpuRule::Cap,
+                CpuTime::Share => CpuRule::Share,
+            }),
+            cpu_period: match guest.cpu {
+                CpuTime::Cap { period } => period,
+                CpuTime::Share => None,
+            },
             memory: Some(guest.memory.clone()),
             pin: Some(guest.pin.clone()),
             pids: Some(guest.pids),

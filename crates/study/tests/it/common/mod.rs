@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rookery_study::{HostFacts, Level, Order, Plan, Problems, Study};
+use rookery_study::{CpuTime, HostFacts, Level, Order, Plan, Problems, Study};
 
 /// A host that carries most random studies.
 pub(crate) fn host() -> HostFacts {
@@ -62,7 +62,12 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
             );
             assert!(pin.len() >= point.only_group().vcpus.whole_cpus() as usize);
         }
-        let vcpus = point.only_group().vcpus.cpus() * f64::from(point.guests());
+        // A guest with a share may use all of the CPUs that its vCPUs need.
+        let each = match plan.study_of(point).guest.cpu {
+            CpuTime::Cap { .. } => point.only_group().vcpus.cpus(),
+            CpuTime::Share => f64::from(point.only_group().vcpus.whole_cpus()),
+        };
+        let vcpus = each * f64::from(point.guests());
         assert!(
             point.capacity_cpus > 0.0
                 && point.capacity_cpus <= vcpus + 1e-9
