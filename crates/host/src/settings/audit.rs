@@ -111,7 +111,10 @@ fn absent(knob: &'static Knob, profiles: &[Profile]) -> AuditRow {
         Place::File(path) => format!("/{path}"),
         Place::EachDisk(file) => format!("/sys/block/*/{file}"),
         Place::EachPolicy(file) => format!("/sys/devices/system/cpu/cpufreq/policy*/{file}"),
-        Place::OpenFilesLimit => "/proc/self/limits".to_owned(),
+        Place::EachIdleState(file) => {
+            format!("/sys/devices/system/cpu/cpu*/cpuidle/state*/{file}")
+        }
+        Place::ProcessLimit(_) => "/proc/self/limits".to_owned(),
     };
     AuditRow {
         knob: knob.key,

@@ -80,6 +80,27 @@ pub static KNOBS: &[Knob] = &[
          load with some delay",
     ),
     host(
+        "cpu.boost",
+        "sys/devices/system/cpu/cpufreq/boost",
+        SWITCH,
+        "whether CPUs may run above their nominal frequency while few of them are busy (turbo); 0 \
+         makes trials more alike",
+    ),
+    host(
+        "cpu.no_turbo",
+        "sys/devices/system/cpu/intel_pstate/no_turbo",
+        SWITCH,
+        "the same of Intel's own driver, the other way round: 1 switches turbo off",
+    ),
+    plain(
+        "cpu.idle_state_off",
+        Place::EachIdleState("disable"),
+        SWITCH,
+        Scope::Host,
+        "whether an idle state (C-state) of a CPU is not used: the deep ones save power and take \
+         up to some 100 us to wake from; `devices` names states, `state2*` on all CPUs",
+    ),
+    host(
         "kernel.numa_balancing",
         "proc/sys/kernel/numa_balancing",
         Domain::Numbers(&[(0, 3)]),
@@ -176,6 +197,31 @@ pub static KNOBS: &[Knob] = &[
         )
     },
     host(
+        "vm.nr_hugepages",
+        "proc/sys/vm/nr_hugepages",
+        Domain::Numbers(&[(0, 1 << 28)]),
+        "huge pages that are reserved, for machines and databases that ask for them; the kernel \
+         reserves as many as it finds room for, and nothing else can use them",
+    ),
+    host(
+        "zswap.enabled",
+        "sys/module/zswap/parameters/enabled",
+        Domain::Words(&["Y", "N"]),
+        "whether pages that are swapped out are kept compressed in memory first",
+    ),
+    host(
+        "zswap.max_pool_percent",
+        "sys/module/zswap/parameters/max_pool_percent",
+        PERCENT,
+        "percent of memory that compressed pages may take",
+    ),
+    host(
+        "vm.page-cluster",
+        "proc/sys/vm/page-cluster",
+        Domain::Numbers(&[(0, 16)]),
+        "pages that are read together from swap, as a power of two; 0 for one",
+    ),
+    host(
         "thp.defrag",
         "sys/kernel/mm/transparent_hugepage/defrag",
         Domain::Words(&["always", "defer", "defer+madvise", "madvise", "never"]),
@@ -208,11 +254,19 @@ pub static KNOBS: &[Knob] = &[
     ),
     plain(
         "limit.nofile",
-        Place::OpenFilesLimit,
+        Place::ProcessLimit("Max open files"),
         Domain::Numbers(&[(1, u64::MAX)]),
         Scope::Process,
         "open files that a process may have, soft limit; each process inherits it from the one \
          that started it",
+    ),
+    plain(
+        "limit.nproc",
+        Place::ProcessLimit("Max processes"),
+        Domain::Numbers(&[(1, u64::MAX)]),
+        Scope::Process,
+        "processes and threads that a user may have, soft limit; each process inherits it from the \
+         one that started it",
     ),
     network(
         "net.core.somaxconn",

@@ -14,6 +14,8 @@ const MAX_TEXT: u64 = 16 * 1024;
 /// all the same.
 const NO_DISKS: &[&str] = &["loop", "ram", "zram", "fd", "sr", "nbd"];
 const POLICIES: &str = "sys/devices/system/cpu/cpufreq";
+/// Where CPUs are listed.
+const CPUS: &str = "sys/devices/system/cpu";
 /// Where network namespaces have names: those of the lab, and those of everybody else.
 const NAMED_NAMESPACES: &[&str] = &["run/rookery/netns", "run/netns"];
 const DISKS: &str = "sys/block";
@@ -90,7 +92,8 @@ impl Root {
     pub(crate) fn instances(&self, knob: &Knob, devices: &[String]) -> Vec<Instance> {
         let mut found = match knob.place {
             Place::File(path) => self.single(path),
-            Place::OpenFilesLimit => self.single("proc/self/limits"),
+            Place::ProcessLimit(_) => self.single("proc/self/limits"),
+            Place::EachIdleState(file) => self.idle_states(file, devices),
             Place::EachPolicy(file) => self.each(POLICIES, file, |name| {
                 name.starts_with("policy") && chosen(name, devices)
             }),
@@ -104,6 +107,27 @@ impl Root {
         };
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found
+    }
+
+    /// The states of all CPUs; the first of each has a CPU poll, and is no saving.
+    fn idle_states(&self, file: &str, devices: &[String]) -> Vec<Instance> {
+        let cpus = self.names(CPUS).into_iter().filter(|name| {
+            let number = name.strip_prefix("cpu");
+            number.is_some_and(|number| number.parse::<u32>().is_ok())
+        });
+        cpus.flat_map(|cpu| {
+            let directory = format!("{CPUS}/{cpu}/cpuidle");
+            let states = self.each(&directory, file, |state| {
+                state.starts_with("state")
+                    && state != "state0"
+                    && chosen(&format!("{state}/{cpu}"), devices)
+            });
+            states.into_iter().map(move |state| Instance {
+                name: format!("{}/{cpu}", state.name),
+                path: state.path,
+            })
+        })
+        .collect()
     }
 
     fn single(&self, path: &str) -> Vec<Instance> {
@@ -152,17 +176,17 @@ impl Root {
     pub(crate) fn present(&self, knob: &Knob, instance: &Instance) -> io::Result<String> {
         let text = self.read(&instance.path)?;
         match knob.place {
-            Place::OpenFilesLimit => open_files_limit(&text)
-                .ok_or_else(|| io::Error::other("/proc/self/limits tells of no open files")),
+            Place::ProcessLimit(name) => process_limit(&text, name)
+                .ok_or_else(|| io::Error::other(format!("/proc/self/limits has no `{name}`"))),
             _ => Ok(knob.present(&text)),
         }
     }
 
     /// Why a knob cannot be turned here; `None` when it can.
     pub(crate) fn fixed(&self, knob: &Knob, instance: &Instance, present: &str) -> Option<String> {
-        if matches!(knob.place, Place::OpenFilesLimit) {
+        if matches!(knob.place, Place::ProcessLimit(_)) {
             return Some(
-                "set it where the servers are started: `ulimit -n`, or LimitNOFILE= of a service"
+                "set it where the servers are started: `ulimit`, or Limit...= of a service"
                     .to_owned(),
             );
         }
@@ -244,11 +268,9 @@ fn chosen(name: &str, devices: &[String]) -> bool {
     devices.is_empty() || devices.iter().any(meant)
 }
 
-/// The soft limit of open files in the text of `/proc/<pid>/limits`.
-fn open_files_limit(text: &str) -> Option<String> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Max open files"))?;
+/// The soft limit of a name in the text of `/proc/self/limits`.
+fn process_limit(text: &str, name: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next().map(ToOwned::to_owned)
 }
 
@@ -298,9 +320,38 @@ mod tests {
     fn the_limit_of_open_files_is_the_soft_one() {
         let text = "Limit   Soft Limit   Hard Limit   Units\nMax open files            \
                     1024                 524288               files     \n";
-        assert_eq!(open_files_limit(text).as_deref(), Some("1024"));
-        assert_eq!(open_files_limit("Max open files"), None);
-        assert_eq!(open_files_limit(""), None);
+        assert_eq!(
+            process_limit(text, "Max open files").as_deref(),
+            Some("1024")
+        );
+        assert_eq!(process_limit("Max open files", "Max open files"), None);
+        assert_eq!(process_limit("", "Max open files"), None);
+    }
+
+    #[test]
+    fn idle_states_are_those_that_save_something() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        for cpu in ["cpu0", "cpu1", "cpuidle", "cpufreq"] {
+            for state in ["state0", "state1", "state2"] {
+                let state = directory
+                    .path()
+                    .join(CPUS)
+                    .join(cpu)
+                    .join("cpuidle")
+                    .join(state);
+                fs::create_dir_all(&state).expect("made");
+                fs::write(state.join("disable"), "0\n").expect("written");
+            }
+        }
+        let root = Root::at(directory.path());
+        assert_eq!(
+            names(&root, "cpu.idle_state_off", &[]),
+            ["state1/cpu0", "state1/cpu1", "state2/cpu0", "state2/cpu1"]
+        );
+        assert_eq!(
+            names(&root, "cpu.idle_state_off", &["state2*"]),
+            ["state2/cpu0", "state2/cpu1"]
+        );
     }
 
     #[test]

@@ -30,9 +30,12 @@ pub(crate) enum Place {
     EachDisk(&'static str),
     /// A file of every CPU frequency policy.
     EachPolicy(&'static str),
-    /// A limit of each process; that of this process is shown. Nothing outside of a process can
-    /// change it for its children.
-    OpenFilesLimit,
+    /// A file of every idle state of every CPU but the shallowest, in which a CPU polls; a state of
+    /// a CPU is named `state2/cpu0`.
+    EachIdleState(&'static str),
+    /// A limit of each process, by its name in `/proc/self/limits`; that of this process is shown.
+    /// Nothing outside of a process can change it for its children.
+    ProcessLimit(&'static str),
 }
 
 /// What a knob may hold.

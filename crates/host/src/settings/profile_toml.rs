@@ -23,7 +23,7 @@ const MAX_TEXT: usize = 256 * 1024;
 const MAX_QUOTE: usize = 60;
 
 /// Keys of the file.
-const PROFILE_KEYS: &[&str] = &["name", "title", "setting"];
+const PROFILE_KEYS: &[&str] = &["name", "title", "include", "setting"];
 /// Keys of a `[[setting]]`.
 const SETTING_KEYS: &[&str] = &[
     "knob", "value", "values", "at_least", "devices", "reason", "source",
@@ -34,6 +34,7 @@ const SETTING_KEYS: &[&str] = &[
 struct ProfileTable {
     name: Option<Spanned<Line>>,
     title: Option<Line>,
+    include: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// Name and text of the profiles that come with Rookery.
@@ -177,6 +178,19 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Profile, Vec<ProfileProble
     }
 }
 
+/// Settings with those that are included: of a knob that both have, the own one stays.
+fn with_included(own: Vec<Setting>, included: Vec<Setting>) -> Vec<Setting> {
+    let mut all = own;
+    let known: Vec<&str> = all.iter().map(|setting| setting.knob.key).collect();
+    all.extend(
+        included
+            .into_iter()
+            .filter(|setting| !known.contains(&setting.knob.key)),
+    );
+    all.sort_by_key(|setting| KNOBS.iter().position(|knob| knob.key == setting.knob.key));
+    all
+}
+
 struct Reader<'t> {
     file: Arc<str>,
     text: &'t str,
@@ -205,11 +219,34 @@ impl Reader<'_> {
         let name = self.required(table.name, "name", &(0..0));
         let title = self.required(table.title, "title", &(0..0));
         let name = name.and_then(|name| self.name(name));
+        let included = self.included(table.include)?;
         Some(Profile {
             name: name?,
             title: title?.0,
-            settings: settings?,
+            settings: with_included(settings?, included),
         })
+    }
+
+    /// The settings of the profiles that are included, in their order; only those that come with
+    /// Rookery can be.
+    fn included(&mut self, names: Option<Spanned<Vec<Spanned<String>>>>) -> Option<Vec<Setting>> {
+        let mut settings = Vec::new();
+        for name in names.into_iter().flat_map(Spanned::into_inner) {
+            let own = EMBEDDED
+                .iter()
+                .find(|(known, text)| *known == name.get_ref().as_str() && *text != self.text);
+            match own.and_then(|(name, text)| Profile::parse(name, text).ok()) {
+                Some(profile) => settings = with_included(profile.settings, settings),
+                None => {
+                    let known: Vec<&str> = Profile::embedded_names().collect();
+                    let message = format!("no profile `{}` can be included", quote(name.get_ref()));
+                    let help = format!("include one of: {}", known.join(", "));
+                    self.say(&name.span(), message, help);
+                    return None;
+                }
+            }
+        }
+        Some(settings)
     }
 
     /// What serde reads of a table; the key of a value that it refuses is named.
@@ -428,7 +465,7 @@ impl Reader<'_> {
             return Some(Vec::new());
         };
         let of_one_file =
-            |knob: &&Knob| matches!(knob.place, Place::File(_) | Place::OpenFilesLimit);
+            |knob: &&Knob| matches!(knob.place, Place::File(_) | Place::ProcessLimit(_));
         if let Some(knob) = knob.filter(of_one_file) {
             self.say(
                 &devices.span(),
@@ -680,5 +717,28 @@ source = "s"
             bytes[at] = byte;
             let _ = parse("mine.toml", &String::from_utf8(bytes).expect("ASCII"));
         }
+    }
+
+    #[test]
+    fn a_profile_includes_others_and_keeps_its_own() {
+        let text = "name = \"mine\"\ntitle = \"t\"\ninclude = [\"shared-memory\"]\n\
+                    [[setting]]\nknob = \"fs.file-max\"\nat_least = 7\nreason = \"r\"\nsource \
+                    = \"s\"\n";
+        let profile = Profile::parse("mine.toml", text).unwrap_or_else(|error| panic!("{error}"));
+        let of = |key: &str| {
+            profile
+                .settings
+                .iter()
+                .find(|setting| setting.knob.key == key)
+        };
+        assert_eq!(of("fs.file-max").map(|own| own.reason.as_str()), Some("r"));
+        assert!(of("kernel.shmmax").is_some() && of("limit.nproc").is_some());
+        let unknown = text.replace("shared-memory", "shared");
+        let error = Profile::parse("mine.toml", &unknown).expect_err("refused");
+        assert_eq!(error.problems[0].line, 3);
+        assert_eq!(
+            error.problems[0].message,
+            "no profile `shared` can be included"
+        );
     }
 }
