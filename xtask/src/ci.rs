@@ -1,81 +1,92 @@
 //! Everything that must hold before a change lands, cheapest check first.
 
-use std::{
-    process::{Child, Command, ExitStatus},
-    thread,
-    time::{Duration, Instant},
-};
+mod slowest;
+mod steps;
 
-use crate::left::{self, Before};
+use std::process::Command;
 
-/// Longest time of one check, far above what it takes: what hangs must be told from what is slow,
-/// with its name.
-const LIMIT: Duration = Duration::from_secs(30 * 60);
-/// How long before the limit it is written down what runs.
-const TELL: Duration = Duration::from_secs(5);
+use steps::Steps;
+
+use crate::left::Before;
 
 /// Run every check; the first failure ends it. What the checks leave on the host is a failure as
 /// well.
 pub(crate) fn run() -> Result<(), String> {
     let before = Before::look();
-    let checked = checks();
+    let mut steps = Steps::default();
+    let checked = checks(&mut steps);
     println!("== what is left");
     let clean = before.compare();
     if let (Err(_), Err(left)) = (&checked, &clean) {
         println!("{left}");
     }
+    println!("{}", steps.table());
     checked.and(clean)
 }
 
-fn checks() -> Result<(), String> {
-    step("format", "cargo", &["fmt", "--all", "--check"], &[])?;
-    println!("== tidy");
-    crate::tidy::run(false)?;
-    println!("== deny");
-    crate::deny::run(&crate::root::directory())?;
-    cargo_deny()?;
-    step(
-        "lints",
-        "cargo",
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        &[],
-    )?;
-    step(
+fn checks(steps: &mut Steps) -> Result<(), String> {
+    let odbc: &[&str] = if has_odbc() { &ODBC } else { &[] };
+    steps.cargo("format", &["fmt", "--all", "--check"], &[])?;
+    steps.own("tidy", || crate::tidy::run(false))?;
+    steps.own("deny", || crate::deny::run(&crate::root::directory()))?;
+    cargo_deny(steps)?;
+    lints(steps, "lints", &[])?;
+    if !odbc.is_empty() {
+        lints(steps, "odbc lints", odbc)?;
+    }
+    steps.cargo(
         "docs",
-        "cargo",
         &["doc", "--workspace", "--no-deps", "--locked", "--quiet"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
+    let tests = [&["test", "--workspace", "--locked"], odbc].concat();
+    let build = [&tests[..], &["--no-run", "--quiet"]].concat();
+    steps.cargo("build of tests", &build, &[])?;
     // All of them, that one run shows all that fails.
-    step(
-        "tests",
-        "cargo",
-        &["test", "--workspace", "--locked", "--no-fail-fast"],
-        &machines(),
-    )?;
-    println!("== fuzz");
-    crate::fuzz::run(&[])?;
-    println!("== chaos");
-    crate::chaos::run(&CHAOS)?;
-    odbc()
+    let tests = [&tests[..], &["--no-fail-fast"]].concat();
+    steps.tests("tests", &tests, &machines())?;
+    steps.own("fuzz", || crate::fuzz::run(&[]))?;
+    let program = crate::root::target().join("debug/rookery");
+    let templates = crate::root::target().join("tmp/templates");
+    let with = [
+        ("--program", program.display().to_string()),
+        ("--templates", templates.display().to_string()),
+    ];
+    let with = with
+        .iter()
+        .flat_map(|(name, value)| [*name, value.as_str()]);
+    let words: Vec<&str> = CHAOS.into_iter().chain(with).collect();
+    steps.own("chaos", || crate::chaos::run(&words))
 }
 
-/// 40 interruptions, on the templates that the tests have built. Of the building of templates and of
-/// machines, which take minutes, the tests interrupt one each; `cargo xtask chaos` does all.
-const CHAOS: [&str; 4] = [
-    "--kinds",
-    "containers,volumes,database,settings,lamp",
-    "--templates",
-    "target/tmp/templates",
-];
+/// What links the ODBC manager. All packages are chosen with it: fewer would unite the features of
+/// fewer third-party crates, and most would be built once more.
+const ODBC: [&str; 2] = ["--features", "rookery-oltp/odbc"];
+
+/// Whether the ODBC manager is here.
+fn has_odbc() -> bool {
+    let found = Command::new("odbcinst").arg("--version").output();
+    let is_there = found.is_ok_and(|output| output.status.success());
+    if !is_there {
+        println!(
+            "== odbc: SKIPPED, there is no odbcinst here; install unixodbc-dev, odbcinst, \
+             odbc-mariadb, odbc-postgresql and libsqliteodbc"
+        );
+    }
+    is_there
+}
+
+fn lints(steps: &mut Steps, name: &'static str, features: &[&str]) -> Result<(), String> {
+    let packages = ["clippy", "--workspace", "--all-targets", "--locked"];
+    let args = [&packages, features, &["--", "-D", "warnings"]].concat();
+    steps.cargo(name, &args, &[])
+}
+
+/// 40 interruptions of the program and on the templates that the tests have built: another build
+/// would unite the features of fewer crates, and so build most of them again. Of the building of
+/// templates and of machines, which take minutes, the tests interrupt one each; `cargo xtask chaos`
+/// does all.
+const CHAOS: [&str; 2] = ["--kinds", "containers,volumes,database,settings,lamp"];
 
 /// How many tests boot machines: a few, unless the caller says otherwise.
 fn machines() -> Vec<(&'static str, &'static str)> {
@@ -86,111 +97,15 @@ fn machines() -> Vec<(&'static str, &'static str)> {
 }
 
 /// The same rules by cargo-deny, only where it is installed.
-fn cargo_deny() -> Result<(), String> {
+fn cargo_deny(steps: &mut Steps) -> Result<(), String> {
     let found = Command::new("cargo").args(["deny", "--version"]).output();
     if !found.is_ok_and(|output| output.status.success()) {
         println!("== cargo-deny: SKIPPED, it is not installed; the rules were checked above");
         return Ok(());
     }
-    step(
+    steps.cargo(
         "cargo-deny",
-        "cargo",
         &["deny", "--offline", "check", "licenses", "bans", "sources"],
         &[],
     )
-}
-
-/// What links the ODBC manager: only where it is.
-fn odbc() -> Result<(), String> {
-    let found = Command::new("odbcinst").arg("--version").output();
-    if !found.is_ok_and(|output| output.status.success()) {
-        println!(
-            "== odbc: SKIPPED, there is no odbcinst here; install unixodbc-dev, odbcinst, \
-             odbc-mariadb, odbc-postgresql and libsqliteodbc"
-        );
-        return Ok(());
-    }
-    step(
-        "odbc lints",
-        "cargo",
-        &[
-            "clippy",
-            "-p",
-            "rookery-oltp",
-            "--features",
-            "odbc",
-            "--all-targets",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        &[],
-    )?;
-    step(
-        "odbc tests",
-        "cargo",
-        &[
-            "test",
-            "-p",
-            "rookery-oltp",
-            "--features",
-            "odbc",
-            "--test",
-            "it",
-            "--locked",
-            "odbc::",
-        ],
-        &[],
-    )
-}
-
-fn step(name: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
-    println!("== {name}: {program} {}", args.join(" "));
-    let started = Instant::now();
-    // `timeout` ends the whole group, so that no test outlives its check.
-    let mut child = Command::new("timeout")
-        .args(["--kill-after=60", &LIMIT.as_secs().to_string(), program])
-        .args(args)
-        .envs(env.iter().copied())
-        .envs([left::mark()])
-        .spawn()
-        .map_err(|error| format!("cannot start {program}: {error}"))?;
-    let status =
-        wait(&mut child, started).map_err(|error| format!("cannot wait for {program}: {error}"))?;
-    if status.code() == Some(124) {
-        return Err(format!(
-            "{name} did not end within {} minutes; what ran at last is listed above",
-            LIMIT.as_secs() / 60
-        ));
-    }
-    if !status.success() {
-        return Err(format!(
-            "{name} failed ({status}); repeat it with: {program} {}",
-            args.join(" ")
-        ));
-    }
-    println!(
-        "== {name}: done in {:.0} s",
-        started.elapsed().as_secs_f64()
-    );
-    Ok(())
-}
-
-/// Wait for the end of a check; shortly before it would be ended, list what runs.
-fn wait(child: &mut Child, started: Instant) -> std::io::Result<ExitStatus> {
-    let mut told = false;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if !told && started.elapsed() + TELL >= LIMIT {
-            told = true;
-            println!("== about to be ended; what runs:");
-            let _ = Command::new("ps")
-                .args(["-eo", "pid,ppid,etimes,stat,args", "--forest"])
-                .status();
-        }
-        thread::sleep(Duration::from_millis(200));
-    }
 }

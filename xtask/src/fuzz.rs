@@ -1,12 +1,15 @@
 //! Kept inputs of every parser of bytes from outside, and new ones made of them.
 //!
-//! This runs on the stable toolchain, in one process; cargo-fuzz, which follows coverage, runs the
+//! This runs on the stable toolchain, in one process, as many targets at a time as there are CPUs;
+//! cargo-fuzz, which follows coverage, runs the
 //! same targets from `fuzz/`.
 
 use std::{
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::Mutex,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -27,12 +30,30 @@ const EDGES: [u8; 8] = [0x00, 0x01, 0x7f, 0x80, 0xfb, 0xfe, 0xff, b'\n'];
 pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     let options = Options::parse(words)?;
     let root = root::directory();
-    for target in TARGETS {
-        if options.target.is_none_or(|name| name == target.name) {
-            run_target(target, &root, &options)?;
+    let wanted = TARGETS
+        .iter()
+        .filter(|target| options.target.is_none_or(|name| name == target.name));
+    let (waiting, faults) = (Mutex::new(wanted), Mutex::new(Vec::new()));
+    let next = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(target) = next() {
+                    if let (Err(fault), Ok(mut faults)) =
+                        (run_target(target, &root, &options), faults.lock())
+                    {
+                        faults.push(fault);
+                    }
+                }
+            });
         }
+    });
+    let faults = faults.into_inner().unwrap_or_default();
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(faults.join("\n"))
     }
-    Ok(())
 }
 
 struct Options<'a> {

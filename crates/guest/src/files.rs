@@ -3,6 +3,8 @@
 
 use std::{fs, io, net::SocketAddr, os::unix::fs::PermissionsExt, path::Path};
 
+use rookery_host::without_links;
+
 use crate::{
     paths::{named, open_directory, remove_tree},
     spec::GuestSpec,
@@ -84,7 +86,7 @@ pub(crate) fn write_files(conf: &Path, spec: &GuestSpec, paths: &GuestPaths) -> 
                 open_directory(&directory)?;
             }
         }
-        fs::write(&path, paths.filled(&file.text))
+        without_links::write(&path, paths.filled(&file.text).as_bytes())
             .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o644)))
             .map_err(|error| named(&path, &error))?;
     }

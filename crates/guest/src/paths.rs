@@ -7,10 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rookery_host::{RunId, detach, mounts};
+use rookery_host::{RunId, detach, mounts, without_links};
 use serde::{Deserialize, Serialize};
-
-use crate::log;
 
 /// Where a run keeps its guests and finds its templates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +94,7 @@ pub(crate) fn prepare(dir: &Path, guest: &str) -> io::Result<CloneClaim> {
     }
     fs::create_dir(&clone).map_err(at_clone)?;
     let claim = CloneClaim::take(&clone).map_err(at_clone)?;
-    log::begin(&log)?;
+    without_links::replace(&log)?;
     Ok(claim)
 }
 

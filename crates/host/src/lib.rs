@@ -32,6 +32,7 @@ mod usage;
 mod usage_split;
 mod usage_vcpus;
 pub mod volume;
+pub mod without_links;
 
 pub use bound_command::{ENCLOSED, bound_command};
 pub use cgroup::{Cgroups, Layout};

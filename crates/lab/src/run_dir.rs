@@ -2,12 +2,12 @@
 
 use std::{
     fs::{self, File},
-    io,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
 use rookery_cast::low_u64;
-use rookery_host::RunId;
+use rookery_host::{RunId, without_links};
 
 use crate::error::LabError;
 
@@ -180,11 +180,7 @@ fn created(path: &Path) -> std::time::SystemTime {
 
 fn hold(path: &Path) -> Result<File, LabError> {
     let lock_path = path.join("run.lock");
-    let lock = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&lock_path)
+    let lock = without_links::append(&lock_path)
         .map_err(|error| LabError::file("open the run's lock", &lock_path, error))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
@@ -234,13 +230,18 @@ fn safe_stem(stem: &str) -> String {
     }
 }
 
-/// Write `text` to `path` so that a reader sees the old file or the new one, never half of one.
+/// Write `text` to `path` so that a reader sees the old file or the new one, never half of one. What
+/// somebody has put in the way, a link too, is replaced and not written to.
 ///
 /// # Errors
 /// When the disk refuses.
 pub fn write_whole(path: &Path, text: &[u8]) -> io::Result<()> {
     let part = path.with_extension("part");
-    fs::write(&part, text)?;
+    match fs::remove_file(&part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::create_new(&part)?.write_all(text)?;
     fs::rename(&part, path)
 }
 

@@ -1,12 +1,13 @@
 //! The log: `run.log` of a run at debug, and what `-v` or `RUST_LOG` puts on standard error.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Write, stderr},
     path::Path,
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
+use rookery_host::without_links;
 use tracing_subscriber::{
     EnvFilter, Layer, Registry, layer::SubscriberExt, util::SubscriberInitExt,
 };
@@ -79,9 +80,9 @@ pub(crate) fn on_terminal() -> bool {
 /// Append the log to the file at `path` from now on, what was logged so far first.
 ///
 /// # Errors
-/// When the file cannot be opened or written.
+/// When the file cannot be opened or written, or is reached through a symbolic link.
 pub(crate) fn write_to(path: &Path) -> io::Result<()> {
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    let mut file = without_links::append(path)?;
     let mut sink = LOG_FILE.sink();
     if let Sink::Waiting(waiting) = &*sink {
         file.write_all(waiting)?;

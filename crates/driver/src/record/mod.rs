@@ -128,9 +128,9 @@ impl Recorder {
 
     /// An operation that was still under way at the end.
     pub fn unfinished(&mut self, operation: OperationId, sent: Nanos, intended: Nanos, now: Nanos) {
-        if self.began_inside(sent, intended) {
-            self.record(operation).unfinished(sent, intended, now);
-        }
+        let (window, inside) = (self.window, self.began_inside(sent, intended));
+        self.record(operation)
+            .unfinished(window, inside, (sent, intended), now);
     }
 
     /// Whether an operation counts as started inside the window.

@@ -125,6 +125,7 @@ fn read(directory: &Path, digest: &str, mounted: &[String]) -> io::Result<Option
         built_at,
         build_s,
         versions,
+        content: _,
     } = described;
     Ok(Some(TemplateInfo {
         digest: digest.to_owned(),
@@ -149,6 +150,7 @@ fn unknown(bytes: u64) -> Metadata {
         built_at: String::new(),
         build_s: 0.0,
         versions: Versions::new(),
+        content: String::new(),
     }
 }
 

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::recipe::{Fill, Recipe};
 
 /// Part of every digest; raised when the layout of templates changes.
-const LAYOUT: &str = "rookery template 2";
+const LAYOUT: &str = "rookery template 3";
 
 /// Digest of everything that decides the content.
 ///
@@ -50,7 +50,7 @@ pub fn content_digest(path: &Path) -> io::Result<String> {
     digest_of_file(path).map(|digest| hex(&digest))
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -5,7 +5,10 @@ use std::{fs, io, os::unix::fs::MetadataExt, path::Path, time::Duration};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::recipe::{Fill, Recipe, Versions};
+use super::{
+    recipe::{Fill, Recipe, Versions},
+    seal::seal,
+};
 
 /// File of the description, beside the root.
 pub(super) const FILE: &str = "template.json";
@@ -34,6 +37,10 @@ pub(super) struct Metadata {
     pub(super) built_at: String,
     pub(super) build_s: f64,
     pub(super) versions: Versions,
+    /// What the root held when it was whole ([`seal`]); empty when another version of Rookery built
+    /// it.
+    #[serde(default)]
+    pub(super) content: String,
 }
 
 /// Describe a layer that was just built.
@@ -58,6 +65,7 @@ pub(super) fn write(
         built_at: text_of(Timestamp::now()),
         build_s: took.as_secs_f64(),
         versions,
+        content: seal(&part.join("root"))?,
     };
     fs::write(part.join(FILE), serde_json::to_vec_pretty(&metadata)?)
 }

@@ -19,6 +19,7 @@ mod lease;
 mod metadata;
 mod recipe;
 mod removal;
+mod seal;
 mod trust;
 
 use std::{

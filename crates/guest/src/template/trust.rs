@@ -13,7 +13,9 @@ use rustix::process::geteuid;
 use super::{
     digest::digest_of_file,
     install::PROGRAM,
+    metadata,
     recipe::{Fill, Recipe},
+    seal::seal,
 };
 use crate::error::GuestError;
 
@@ -33,7 +35,8 @@ pub(crate) fn make_templates(templates: &Path) -> io::Result<()> {
 }
 
 /// Check that the directory of templates and the template `whole` in it belong to us or to root,
-/// that nobody else may change them, and that the program in it is the one of the recipe.
+/// that nobody else may change them, that it holds what it held when it was built, and that the
+/// program in it is the one of the recipe.
 ///
 /// # Errors
 /// Says what is wrong, and what to do.
@@ -42,6 +45,7 @@ pub(super) fn check(templates: &Path, whole: &Path, recipe: &Recipe<'_>) -> Resu
     for directory in [templates, whole, &root] {
         check_owner(directory)?;
     }
+    check_content(whole, &root)?;
     if matches!(recipe.fill, Fill::Data(_) | Fill::Program) {
         let inside = root.join(PROGRAM);
         check_owner(&inside)?;
@@ -58,6 +62,24 @@ pub(super) fn check(templates: &Path, whole: &Path, recipe: &Recipe<'_>) -> Resu
         }
     }
     Ok(())
+}
+
+/// The root is as it was when the template was whole.
+fn check_content(whole: &Path, root: &Path) -> Result<(), GuestError> {
+    let description = whole.join(metadata::FILE);
+    let failed = |path: &Path, error: io::Error| {
+        GuestError::in_template("looking at its content", HostError::at(path, error))
+    };
+    let built = fs::read(&description)
+        .and_then(|text| Ok(serde_json::from_slice::<metadata::Metadata>(&text)?.content))
+        .map_err(|error| failed(&description, error))?;
+    if seal(root).map_err(|error| failed(root, error))? == built {
+        return Ok(());
+    }
+    Err(refused(
+        format!("{} has changed since it was built", root.display()),
+        whole,
+    ))
 }
 
 fn check_owner(path: &Path) -> Result<(), GuestError> {
@@ -157,9 +179,37 @@ mod tests {
     }
 
     #[test]
+    fn a_root_that_is_not_as_it_was_built_is_refused() {
+        let changes: [fn(&Path); 4] = [
+            |root| fs::write(root.join("etc/passwd"), "x::0:0::/:/bin/sh\n").expect("written"),
+            |root| fs::write(root.join("etc/new"), "").expect("written"),
+            |root| fs::remove_file(root.join("etc/group")).expect("removed"),
+            |root| {
+                let mode = fs::Permissions::from_mode(0o4755);
+                fs::set_permissions(root.join("etc/group"), mode).expect("mode");
+            },
+        ];
+        for change in changes {
+            let said = after(|_, built| change(&built.root)).expect_err("refused");
+            assert!(said.contains("has changed since it was built"), "{said}");
+        }
+    }
+
+    #[test]
     fn another_program_is_refused() {
         let said = after(|_, built| {
             fs::write(built.root.join(PROGRAM), "#!/bin/sh\nrm\n").expect("written");
+        })
+        .expect_err("refused");
+        assert!(said.contains("has changed"), "{said}");
+        // One that is put there together with a description that says so.
+        let said = after(|_, built| {
+            fs::write(built.root.join(PROGRAM), "#!/bin/sh\nrm\n").expect("written");
+            let described = built.root.with_file_name(metadata::FILE);
+            let text = fs::read(&described).expect("read");
+            let mut data: metadata::Metadata = serde_json::from_slice(&text).expect("described");
+            data.content = seal(&built.root).expect("sealed");
+            fs::write(&described, serde_json::to_vec(&data).expect("JSON")).expect("written");
         })
         .expect_err("refused");
         assert!(said.contains("is not the program"), "{said}");

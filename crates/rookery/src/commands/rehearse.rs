@@ -75,10 +75,11 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
 
 /// Keep the log beside the runs: the directory of a rehearsal goes with its guests.
 fn keep_log(runs: &Path) {
-    let path = runs.join(LOG_FILE);
-    let kept = fs::create_dir_all(runs).and_then(|()| logging::write_to(&path));
+    let kept = fs::create_dir_all(runs)
+        .and_then(|()| runs.canonicalize())
+        .and_then(|runs| logging::write_to(&runs.join(LOG_FILE)));
     if let Err(error) = kept {
-        output::remark(format!("no log is kept in {}: {error}", path.display()));
+        output::remark(format!("no log is kept in {}: {error}", runs.display()));
     }
 }
 

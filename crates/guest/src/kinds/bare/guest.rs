@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Host, UsageProbe, await_end};
+use rookery_host::{Host, UsageProbe, await_end, without_links};
 use rustix::{
     process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid},
     thread::{CpuSet, sched_setaffinity},
@@ -25,7 +25,7 @@ use crate::{
     guest::{Guest, GuestState, ProcessProbe},
     health::Health,
     label::Label,
-    log::{append, tail},
+    log::tail,
     paths::{CloneClaim, remove_tree},
     phase::end_reason,
     processes::kill_labelled,
@@ -87,7 +87,7 @@ impl BareGuest {
 
     /// Start the program in an own process group, on its CPUs from its first instruction on.
     fn spawn(&self) -> io::Result<Child> {
-        let log = append(&self.log)?;
+        let log = without_links::append(&self.log)?;
         let mut command = Command::new(&self.template.program);
         command
             .args(self.paths().args(&self.spec))

@@ -10,7 +10,7 @@ use std::{
 
 use rookery_host::{
     Cgroups, CommandError, Host, HostError, Identity, Invocation, UsageProbe, await_end, detach,
-    netns_path, remove_netns,
+    netns_path, remove_netns, without_links,
 };
 use rustix::{
     mount::{MountFlags, mount},
@@ -27,7 +27,7 @@ use crate::{
     health::Health,
     lab_network::attach,
     label::{Label, guest_group, guest_netns, run_name},
-    log::{append, tail},
+    log::tail,
     paths::{CloneClaim, open_directory, prepare, remove_tree},
     phase::{Phase, end_reason},
     spec::GuestSpec,
@@ -192,9 +192,9 @@ impl ContainerGuest {
             store: &self.store,
             open_files: getrlimit(Resource::Nofile).maximum.unwrap_or(1 << 20),
         };
-        fs::write(
-            self.bundle.join("config.json"),
-            serde_json::to_vec(&config(&self.spec, &around))?,
+        without_links::write(
+            &self.bundle.join("config.json"),
+            &serde_json::to_vec(&config(&self.spec, &around))?,
         )
     }
 
@@ -205,7 +205,7 @@ impl ContainerGuest {
             .host
             .step("runc state directory")
             .and_then(|()| fs::create_dir_all(&shared.runc_root))?;
-        let log = append(&self.log)?;
+        let log = without_links::append(&self.log)?;
         let (pid_file, runc_log) = (self.bundle.join("pid"), self.bundle.join("runc.log"));
         let invocation = Invocation::new("runc")
             .arg("--root")

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{RealHost, Usage, UsageProbe, volume::VolumeSpec};
+use rookery_host::{RealHost, Usage, UsageProbe, volume::VolumeSpec, without_links};
 
 use crate::{
     copy::copy_tree,
@@ -25,7 +25,7 @@ use crate::{
     health::Health,
     kind::Kind,
     lab::Lab,
-    log::{append, tail},
+    log::tail,
     paths::{
         CloneClaim, RunDirs, clone_dir, clones, log_file, open_directory, prepare, remove_tree,
     },
@@ -237,7 +237,7 @@ impl FakeGuest {
         };
         server.serve()?;
         self.server = Some(server);
-        let mut log = append(&self.log)?;
+        let mut log = without_links::append(&self.log)?;
         writeln!(log, "{} starts", self.spec.name)
     }
 

@@ -10,7 +10,9 @@ use std::{
 };
 
 use rookery_cast::truncate_u32;
-use rookery_host::{GroupLimits, Identity, UsageProbe, await_end, machine_usage_probe};
+use rookery_host::{
+    GroupLimits, Identity, UsageProbe, await_end, machine_usage_probe, without_links,
+};
 use rookery_study::vm_shape::VmShape;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tracing::instrument;
@@ -38,7 +40,7 @@ use crate::{
     guest::{Guest, GuestState, ProcessProbe},
     health::Health,
     label::guest_group,
-    log::{begin, tail},
+    log::tail,
     paths::{CloneClaim, prepare, remove_tree},
     phase::{Phase, end_reason},
     processes::kill_labelled,
@@ -139,7 +141,7 @@ impl VmGuest {
             .with_file_name(LIBRARIES)
             .join(LOADER)
             .exists();
-        begin(&self.console)?;
+        without_links::replace(&self.console)?;
         let host = &*self.shared.host;
         let owner = Owner {
             run: &self.shared.label.run,
@@ -214,7 +216,7 @@ impl VmGuest {
                 .write(&*self.shared.host, &self.directory)?;
         }
         // Of this life alone.
-        fs::write(self.events(), "")
+        without_links::replace(&self.events()).map(drop)
     }
 
     fn cloud_seed(&self) -> CloudSeed<'_> {

@@ -1,13 +1,9 @@
 //! What one guest is told before it boots: who it is, and what it runs. Written to a disk of its
 //! own without any file system; the guest's service reads it.
 
-use std::{
-    fs, io,
-    io::{Read, Write},
-    path::Path,
-};
+use std::{fs, io, io::Read, path::Path};
 
-use rookery_host::RunId;
+use rookery_host::{RunId, without_links};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -96,8 +92,7 @@ impl Seed {
         bytes.extend((text.len() as u64).to_le_bytes());
         bytes.extend(text);
         bytes.resize(bytes.len().next_multiple_of(SECTOR), 0);
-        let mut file = fs::File::create(path)?;
-        file.write_all(&bytes)
+        without_links::write(path, &bytes)
     }
 
     /// Read the disk.
