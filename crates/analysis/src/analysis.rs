@@ -17,6 +17,7 @@ use crate::{
     schema::{Definitions, Describe, data},
     searches::{self, SearchRatio, SearchSummary},
     storage::StorageUse,
+    tiles::{self, TileSummary},
     trust::Trust,
 };
 
@@ -51,6 +52,9 @@ data! {
         pub searches_against_baselines: Vec<SearchRatio>,
         /// Points of layouts against those of the layouts that they name as their baselines.
         pub baselines: Vec<BaselineRatio>,
+        /// Points whose layouts have groups: what each group carried, their score, their fairness.
+        /// The groups that have users stand among the points, too, each as a point of its own.
+        pub tiles: Vec<TileSummary>,
         /// How throughput grows with clients, guests and vCPUs.
         pub scaling: Vec<Scaling>,
         /// Equal capacity in different splits.
@@ -156,6 +160,7 @@ impl Analysis {
             searches_against_baselines: baselines::of_searches(&run.header.study, &searches),
             baselines: baselines::of_points(&run.header.study, &points),
             searches,
+            tiles: tiles::summaries(run, &points),
             scaling: scaling::lines(run),
             capacity: capacity::groups(&points),
             effects: Effects::from_run(run),

@@ -24,6 +24,7 @@ pub(crate) fn run(
             TrialData {
                 row: done(trial),
                 record: Some(record(&header, point, trial)),
+                place: 0,
             }
         })
         .collect();
@@ -32,6 +33,7 @@ pub(crate) fn run(
         attempts: Vec::new(),
         notes: Vec::new(),
         pools: Vec::new(),
+        groups: Vec::new(),
         header,
     }
 }

@@ -27,6 +27,7 @@ pub mod effects;
 pub mod estimate;
 #[cfg(test)]
 mod fixture;
+pub mod groups;
 mod identity;
 pub mod io;
 pub mod label;
@@ -43,6 +44,7 @@ pub mod schema;
 pub mod search;
 pub mod searches;
 pub mod storage;
+pub mod tiles;
 pub mod timeline;
 pub mod trust;
 mod units;

@@ -6,7 +6,10 @@ use rookery_store::{
 };
 use rookery_study::Study;
 
-use crate::reduce::Reducer;
+use crate::{
+    groups::{self, GroupedPoint},
+    reduce::Reducer,
+};
 
 /// Everything that the store of a run holds; long series of resources are merged to shorter ones.
 #[derive(Clone, Debug)]
@@ -21,6 +24,9 @@ pub struct Run {
     pub notes: Vec<Note>,
     /// Buffer pools that calibration sized to hold a hit ratio, by point.
     pub pools: Vec<PoolSizing>,
+    /// Points with groups as they were planned: their groups stand among the points of the plan,
+    /// each as a point of its own.
+    pub groups: Vec<GroupedPoint>,
 }
 
 /// One trial.
@@ -30,17 +36,32 @@ pub struct TrialData {
     pub row: TrialRow,
     /// What it yielded, if it ended.
     pub record: Option<TrialRecord>,
+    /// Place of its group among those of its trial, from zero: a trial of several groups stands
+    /// here once for each.
+    pub place: usize,
 }
 
 impl Run {
-    /// Read a run.
+    /// Read a run, its points with groups taken apart.
     ///
     /// # Errors
     /// When a table is damaged.
     pub fn read(store: &Store) -> Result<Self, StoreError> {
+        Self::read_whole(store).map(groups::take_apart)
+    }
+
+    /// Read a run as it was planned.
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn read_whole(store: &Store) -> Result<Self, StoreError> {
         let with_record = |row: TrialRow| {
             let record = record(store, row.trial.id)?;
-            Ok(TrialData { row, record })
+            Ok(TrialData {
+                row,
+                record,
+                place: 0,
+            })
         };
         Ok(Self {
             header: store.header()?,
@@ -52,16 +73,21 @@ impl Run {
             attempts: store.attempts()?,
             notes: store.notes()?,
             pools: store.pools()?,
+            groups: Vec::new(),
         })
     }
 
     /// How many trials stand so.
     #[must_use]
     pub fn count(&self, status: TrialStatus) -> usize {
-        self.trials
-            .iter()
+        self.whole_trials()
             .filter(|trial| trial.row.status == status)
             .count()
+    }
+
+    /// Every trial once, whatever the number of its groups.
+    pub fn whole_trials(&self) -> impl Iterator<Item = &TrialData> {
+        self.trials.iter().filter(|trial| trial.place == 0)
     }
 
     /// What a trial performed: the study of its point's variant.
@@ -87,11 +113,7 @@ fn record(store: &Store, trial: u32) -> Result<Option<TrialRecord>, StoreError> 
     store.visit_resources(trial, |sample| reducer.push(sample))?;
     record.resources = reducer.finish();
     record.machines = store.machines(trial)?;
-    for guest in record
-        .measurement
-        .iter_mut()
-        .flat_map(|own| &mut own.guests)
-    {
+    for guest in record.guests_mut() {
         guest.series = store.seconds(trial, &guest.guest)?;
     }
     Ok(Some(record))

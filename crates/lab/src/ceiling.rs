@@ -18,7 +18,7 @@ use rookery_host::{
     fio::{BLOCKS_KIB, Ceiling, CeilingPoint, PATTERNS, Sweep, sweep},
     io::{check_throttle, disk_of, limit, make_group},
 };
-use rookery_study::{Plan, StorageUse, Study};
+use rookery_study::{Plan, StorageUse, Study, Variant};
 
 use crate::{
     error::LabError,
@@ -77,9 +77,7 @@ impl Gauge {
         runs: &Path,
         listener: &mut CeilingListener<'_>,
     ) -> Result<Vec<Ceiling>, LabError> {
-        for variant in &plan.variants {
-            storage::check(&variant.study, Some(runs))?;
-        }
+        storage::check_runs(plan, runs)?;
         let dir = RunDir::create(runs, "storage")?;
         let measured = self.pools_in(&dir, plan, listener);
         let removed = fs::remove_dir_all(dir.path())
@@ -179,7 +177,8 @@ pub(crate) fn measure_run(
     if !plan
         .variants
         .iter()
-        .any(|variant| variant.study.storage.ceiling)
+        .flat_map(Variant::studies)
+        .any(|study| study.storage.ceiling)
         || kept.exists()
     {
         return Ok(());
@@ -218,21 +217,14 @@ struct Pool<'a> {
 /// The different pools of a plan.
 fn pools(plan: &Plan) -> Vec<Pool<'_>> {
     let mut found: Vec<Pool<'_>> = Vec::new();
-    for variant in &plan.variants {
-        let storage = &variant.study.storage;
-        let points = plan
-            .points
-            .iter()
-            .filter(|point| point.variant == variant.id);
-        let size_mib = points
-            .flat_map(|point| &point.groups)
-            .map(|group| group.volume_mib)
-            .max()
-            .unwrap_or(0);
+    let parts = plan.points.iter().flat_map(|point| plan.parts(point));
+    for (part, study) in parts {
+        let storage = &study.storage;
+        let size_mib = part.only_group().volume_mib;
         match found.iter_mut().find(|pool| pool.storage == storage) {
             Some(pool) => pool.size_mib = pool.size_mib.max(size_mib),
             None => found.push(Pool {
-                study: &variant.study,
+                study,
                 storage,
                 size_mib,
             }),

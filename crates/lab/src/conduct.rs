@@ -7,11 +7,10 @@ use std::{
 };
 
 use rookery_cast::count_u32;
-use rookery_guest::{CleanOptions, RunDirs};
+use rookery_guest::{CleanOptions, LabShape, RunDirs};
 use rookery_host::RunId;
-use rookery_stack::OpenStack;
 use rookery_store::{Damage, HostDescription, Outcome, RunHeader, Store, StoreError, TrialStatus};
-use rookery_study::{Plan, Point, Study, Trial};
+use rookery_study::{Plan, Point, Study, Trial, Variant};
 
 use crate::{
     ceiling,
@@ -21,7 +20,7 @@ use crate::{
     event::{Event, Listener},
     facts::{check_plan, describe_host, differences},
     growth::{self, Growth},
-    lab_pool::LabPool,
+    lab_pool::{self, LabPool},
     rest::Rest,
     run_dir::{RunDir, store_in},
     simulated, storage,
@@ -130,7 +129,7 @@ impl Conductor<'_> {
             })
         })?;
         // A store may come from anywhere. What is performed keeps to the bounds of the grammar.
-        let variants = header.plan.variants.iter().map(|variant| &variant.study);
+        let variants = header.plan.variants.iter().flat_map(Variant::studies);
         for study in variants.chain([&header.study]) {
             let stored = Study::parse(&header.study_file, &study.to_toml());
             if stored.ok().as_ref() != Some(study) {
@@ -143,7 +142,7 @@ impl Conductor<'_> {
         let mut store = Store::open(dir.store())?;
         // Whatever the dead controller left would hold the addresses and names that its trials need
         // again.
-        for run in [dir.run().clone(), rookery_stack::builder_run(dir.run())] {
+        for run in lab_pool::labels(dir.run()) {
             rookery_guest::clean(&CleanOptions { run: Some(run) })?;
         }
         for trial in store.reset_running()? {
@@ -239,10 +238,11 @@ impl Conductor<'_> {
         if header.study.stack.simulated().is_some() {
             return Ok(());
         }
-        let own = header.run_id;
+        let own = RunId::try_from(header.run_id).map(|run| lab_pool::labels(&run));
+        let own = own.unwrap_or_default();
         let things = rookery_guest::inventory()?.into_iter();
         for other in things
-            .filter(|thing| thing.alive && thing.run.as_str() != own)
+            .filter(|thing| thing.alive && !own.contains(&thing.run))
             .map(|thing| thing.run)
         {
             if !known.insert(other.clone()) {
@@ -325,27 +325,32 @@ impl Conductor<'_> {
         let (id, repeat) = (trial.id, trial.repeat);
         let _span = tracing::info_span!("trial", id, point = %point.label(), repeat).entered();
         let study = plan.study_of(point);
-        let (lab, dirs) = labs.open(&study.guest)?;
-        let context = LabContext {
-            lab,
-            dirs,
-            program: &self.program,
-            stop: self.stop,
-            listener: self.listener,
-        };
+        let parts = plan.parts(point);
+        let shapes: Vec<&LabShape> = parts.iter().map(|(_, study)| &study.guest.lab).collect();
+        let contexts: Vec<LabContext<'_>> = labs
+            .open(&shapes)?
+            .into_iter()
+            .map(|(lab, dirs)| LabContext {
+                lab,
+                dirs,
+                program: &self.program,
+                stop: self.stop,
+                listener: self.listener,
+            })
+            .collect();
+        let context = *contexts
+            .first()
+            .ok_or(LabError::NoPoint { trial: trial.id })?;
         let runner = TrialRunner {
             context,
             plan,
-            run: &dirs.run,
+            run: &context.dirs.run,
         };
-        let stack = match rookery_stack::open(study)? {
-            OpenStack::Guests(stack) => stack,
-            OpenStack::Simulated(system) => {
-                store.begin_trial(trial.id, &now())?;
-                return simulated::compute_trial(&runner, trial, point, system);
-            }
-        };
-        let mut prepared = runner.prepare(trial, point, study, stack.as_ref())?;
+        if let Some(system) = study.stack.simulated() {
+            store.begin_trial(trial.id, &now())?;
+            return simulated::compute_trial(&runner, trial, point, system);
+        }
+        let mut prepared = runner.prepare(trial, point, &contexts)?;
         let calibrated = runner.calibrate(store, &mut prepared);
         store.begin_trial(trial.id, &now())?;
         match calibrated {

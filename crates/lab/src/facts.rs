@@ -8,9 +8,9 @@ use std::{
 use rookery_guest::content_digest;
 use rookery_host::{Host, Invocation, RealHost, Topology};
 use rookery_store::HostDescription;
-use rookery_study::{HostFacts, Plan};
+use rookery_study::{HostFacts, Plan, Variant};
 
-use crate::{error::LabError, host_settings::check_profile, storage};
+use crate::{error::LabError, host_settings::check_profile, storage, tiers::part_of};
 
 /// Whether this host can run what is planned, with `templates` as far as they are built, and
 /// whether the settings that are asked of the guests make sense. Changes nothing.
@@ -22,8 +22,7 @@ pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
     if plan.driver_cpus.is_empty() {
         return Err(LabError::DriverElsewhere);
     }
-    for variant in &plan.variants {
-        let study = &variant.study;
+    for study in plan.variants.iter().flat_map(Variant::studies) {
         let Some(stack) = rookery_stack::open(study)?.guests() else {
             continue;
         };
@@ -32,13 +31,15 @@ pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
         rookery_guest::check_host(kind)?;
         stack.check_host(kind, templates)?;
         storage::check(study, None)?;
-        for point in plan
-            .points
-            .iter()
-            .filter(|point| point.variant == variant.id)
-        {
-            let asked = (0..point.guests() as usize)
-                .try_for_each(|index| stack.check_settings(point, index));
+    }
+    for point in &plan.points {
+        for (index, (part, study)) in plan.parts(point).into_iter().enumerate() {
+            let of_stack = part_of(point, index);
+            let Some(stack) = rookery_stack::open_part(study, of_stack)?.guests() else {
+                continue;
+            };
+            let asked = (0..part.guests() as usize)
+                .try_for_each(|index| stack.check_settings(&part, index));
             asked.map_err(|source| LabError::Setting {
                 point: point.label(),
                 source,

@@ -83,7 +83,11 @@ impl<'a> Growth<'a> {
                 break;
             }
             let record = store.record(row.trial.id)?;
-            self.known.push(TrialData { row, record });
+            self.known.push(TrialData {
+                row,
+                record,
+                place: 0,
+            });
         }
         Ok(())
     }
@@ -149,6 +153,7 @@ impl<'a> Growth<'a> {
             attempts: Vec::new(),
             notes: Vec::new(),
             pools: Vec::new(),
+            groups: Vec::new(),
         };
         let expected = predicted_knee(&run, search.variant, search.guests, search.vcpus)?;
         let load = expected.load.clamp(search.lowest, search.highest);
@@ -310,7 +315,7 @@ pub(crate) fn complete(store: &Store) -> Result<bool, LabError> {
     if !grows(&store.header()?) {
         return Ok(true);
     }
-    let run = Run::read(store)?;
+    let run = Run::read_whole(store)?;
     let mut plan = run.header.plan.clone();
     let before = plan.trials.len();
     add_retries(&mut plan, &run.header.study, &run.trials);

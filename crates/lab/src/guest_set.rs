@@ -6,18 +6,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_cast::truncate_u64;
+use rookery_cast::{count_u16, truncate_u64};
 use rookery_guest::{CpuTime, Guest, GuestError, GuestSpec, remove_all, start_all};
 use rookery_host::RunId;
-use rookery_stack::{BuiltStack, GUEST_USER, StackContext, StackError};
+use rookery_stack::{GUEST_USER, StackContext, StackError, TierAccess};
 use rookery_store::Tuning;
-use rookery_study::{GuestKind, GuestShape, Point, Study, Vcpus};
+use rookery_study::{GuestKind, GuestShape, Study, Vcpus};
 
 use crate::{
     context::LabContext,
     error::{LabError, TrialError},
+    group_context::GroupContext,
     host_settings::HostSettings,
     storage,
+    tiers::called_by,
 };
 
 /// The guests of one point, and the host settings that are held while they are there.
@@ -30,6 +32,18 @@ pub(crate) struct GuestSet<'a> {
     // themselves.
     guests: Vec<Box<dyn Guest>>,
     settings: HostSettings,
+}
+
+/// What is done with each guest: of this group, at this place of it.
+pub(crate) trait GuestWork<T>:
+    Fn(&GroupContext<'_>, usize, &StackContext<'_>, &mut dyn Guest) -> Result<T, StackError> + Sync
+{
+}
+
+impl<T, W> GuestWork<T> for W where
+    W: Fn(&GroupContext<'_>, usize, &StackContext<'_>, &mut dyn Guest) -> Result<T, StackError>
+        + Sync
+{
 }
 
 /// How long guests took to come up.
@@ -68,7 +82,7 @@ impl<'a> GuestSet<'a> {
         }
     }
 
-    /// Make and start the guests of a point, until every one is healthy. Those that were there
+    /// Make and start the guests of all groups, until every one is healthy. Those that were there
     /// before are removed.
     ///
     /// # Errors
@@ -76,65 +90,52 @@ impl<'a> GuestSet<'a> {
     /// the set is closed.
     pub(crate) fn bring_up(
         &mut self,
-        study: &Study,
-        stack: &BuiltStack,
-        point: &Point,
+        groups: &[GroupContext<'_>],
     ) -> Result<StartTimes, TrialError> {
         self.remove()?;
-        let _span = tracing::info_span!("bring-up", guests = point.guests()).entered();
+        let count: u32 = groups.iter().map(|group| group.point.guests()).sum();
+        let _span = tracing::info_span!("bring-up", guests = count).entered();
         let began = Instant::now();
-        self.clone_guests(study, stack, point)?;
+        self.clone_all(groups)?;
         let cloned = began.elapsed();
         tracing::debug!(ms = cloned.as_millis(), "guests cloned");
-        start_all(
-            &mut self.guests,
-            self.context.lab,
-            study.guest.ready_within,
-            &|_| (),
-            self.context.stop,
-        )?;
+        for group in tiers_first(groups) {
+            start_all(
+                &mut self.guests[group.range()],
+                group.context.lab,
+                group.study.guest.ready_within,
+                &|_| (),
+                self.context.stop,
+            )?;
+        }
         let ready = began.elapsed();
         tracing::debug!(ms = ready.as_millis(), "guests healthy");
         Ok(StartTimes { cloned, ready })
     }
 
-    fn clone_guests(
-        &mut self,
-        study: &Study,
-        stack: &BuiltStack,
-        point: &Point,
-    ) -> Result<(), TrialError> {
-        let stack = stack.guests();
-        let shape = &study.guest;
-        let limited = shape.kind() != GuestKind::Bare;
-        let provisions = storage::provisions(self.context.lab, study, point)?;
-        let of_guests = provisions.of_guests.iter();
-        for ((number, planned), provision) in (1..).zip(point.each_guest()).zip(of_guests) {
-            let index = planned.index;
-            let service = stack.service(point, index)?;
-            let spec = GuestSpec {
-                number,
-                name: format!("g{number}"),
-                cpus: planned.cpus().to_vec(),
-                cpu_time: cpu_time(shape, planned.group.vcpus),
-                memory_mib: limited.then_some(planned.group.memory_mib),
-                pids: limited.then_some(shape.pids),
-                args: service.args,
-                port: service.port,
-                health: service.health,
-                files: service.files,
-                user: Some(GUEST_USER),
-                sockets: service.sockets,
+    /// Clone the guests of all groups: those of tiers first, because their callers are told where
+    /// they are.
+    fn clone_all(&mut self, groups: &[GroupContext<'_>]) -> Result<(), TrialError> {
+        let mut made: Vec<Vec<Box<dyn Guest>>> = groups.iter().map(|_| Vec::new()).collect();
+        for group in tiers_first(groups) {
+            let called = group
+                .tier
+                .and_then(|tier| Some((groups.get(tier)?, &made[tier])));
+            let access = |(tier, guests): (&GroupContext<'_>, &Vec<Box<dyn Guest>>)| {
+                let stack = tier.stack.guests();
+                guests
+                    .iter()
+                    .filter_map(|guest| stack.access(guest.as_ref()))
+                    .collect()
             };
-            let guest = self
-                .context
-                .lab
-                .create_with(stack.template(), &spec, provision)?;
-            self.guests.push(guest);
+            let tier: Vec<TierAccess> = called.map(access).unwrap_or_default();
+            let guests = clone_guests(group, &tier)?;
+            let place = groups.iter().position(|other| other.before == group.before);
+            if let Some(own) = place.and_then(|place| made.get_mut(place)) {
+                *own = guests;
+            }
         }
-        drop(provisions.volumes);
-        let kind = shape.kind();
-        self.each(|_, _, guest| stack.prepare_clone(kind, guest))?;
+        self.guests = made.into_iter().flatten().collect();
         Ok(())
     }
 
@@ -156,29 +157,38 @@ impl<'a> GuestSet<'a> {
             .collect()
     }
 
-    /// Do `work` with all guests at once, each with its index.
+    /// Do `work` with all guests at once, each with its group and its place in the group.
     ///
     /// # Errors
     /// The first failure, when all have ended.
     pub(crate) fn each<T: Send>(
         &mut self,
-        work: impl Fn(usize, &StackContext<'_>, &mut dyn Guest) -> Result<T, StackError> + Sync,
+        groups: &[GroupContext<'_>],
+        work: impl GuestWork<T>,
     ) -> Result<Vec<T>, TrialError> {
-        let guests = &mut self.guests;
-        self.context
-            .with_stack(|context| each_guest(guests, |index, guest| work(index, context, guest)))
-            .into_iter()
-            .collect()
+        self.try_each(groups, work).into_iter().collect()
     }
 
     /// The same, for work whose failures are not those of the trial: one result for each guest.
     pub(crate) fn try_each<T: Send>(
         &mut self,
-        work: impl Fn(usize, &StackContext<'_>, &mut dyn Guest) -> Result<T, StackError> + Sync,
+        groups: &[GroupContext<'_>],
+        work: impl GuestWork<T>,
     ) -> Vec<Result<T, TrialError>> {
+        let place_of = |index: usize| groups.iter().rev().find(|group| group.before <= index);
         let guests = &mut self.guests;
-        self.context
-            .with_stack(|context| each_guest(guests, |index, guest| work(index, context, guest)))
+        let done = each_guest(guests, |index, guest| {
+            let Some(group) = place_of(index) else {
+                return Ok(None);
+            };
+            let in_group = index - group.before;
+            let done = group
+                .context
+                .with_stack(|context| work(group, in_group, context, guest));
+            done.map(Some)
+        });
+        // Every guest has a group: the first begins at zero.
+        done.into_iter().filter_map(Result::transpose).collect()
     }
 
     /// Remove the guests, and tell how long it took. The settings stay in force.
@@ -222,6 +232,62 @@ impl Drop for GuestSet<'_> {
     fn drop(&mut self) {
         let _ = self.remove();
     }
+}
+
+/// The groups that others call, then those who call them.
+fn tiers_first<'g, 'a>(
+    groups: &'g [GroupContext<'a>],
+) -> impl Iterator<Item = &'g GroupContext<'a>> {
+    let tiers = groups.iter().filter(|group| !group.has_users());
+    tiers.chain(groups.iter().filter(|group| group.has_users()))
+}
+
+/// Clone the guests of a group, whose tier is reached so.
+fn clone_guests(
+    group: &GroupContext<'_>,
+    tier: &[TierAccess],
+) -> Result<Vec<Box<dyn Guest>>, TrialError> {
+    let GroupContext {
+        point,
+        study,
+        before,
+        ..
+    } = group;
+    let stack = group.stack.guests();
+    let shape = &study.guest;
+    let limited = shape.kind() != GuestKind::Bare;
+    let lab = group.context.lab;
+    let provisions = storage::provisions(lab, study, point, *before)?;
+    let of_guests = provisions.of_guests.iter();
+    let numbers = count_u16(before + 1)..;
+    let mut guests: Vec<Box<dyn Guest>> = Vec::new();
+    for ((number, planned), provision) in numbers.zip(point.each_guest()).zip(of_guests) {
+        let called = called_by(planned.index, point.guests() as usize, tier.len());
+        let service = match tier.get(called) {
+            Some(tier) => stack.front_service(point, planned.index, tier)?,
+            None => stack.service(point, planned.index)?,
+        };
+        let spec = GuestSpec {
+            number,
+            name: format!("g{number}"),
+            cpus: planned.cpus().to_vec(),
+            cpu_time: cpu_time(shape, planned.group.vcpus),
+            memory_mib: limited.then_some(planned.group.memory_mib),
+            pids: limited.then_some(shape.pids),
+            args: service.args,
+            port: service.port,
+            health: service.health,
+            files: service.files,
+            user: Some(GUEST_USER),
+            sockets: service.sockets,
+        };
+        guests.push(lab.create_with(stack.template(), &spec, provision)?);
+    }
+    drop(provisions.volumes);
+    let kind = shape.kind();
+    let prepared = each_guest(&mut guests, |_, guest| stack.prepare_clone(kind, guest));
+    prepared.into_iter().collect::<Result<(), TrialError>>()?;
+    Ok(guests)
 }
 
 fn each_guest<T: Send>(

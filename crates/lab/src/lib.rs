@@ -9,11 +9,13 @@
 
 mod ceiling;
 mod clock;
+mod common_start;
 mod conduct;
 mod context;
 mod error;
 mod event;
 mod facts;
+mod group_context;
 mod growth;
 mod guest_set;
 mod host_settings;
@@ -26,6 +28,7 @@ mod run_dir;
 pub mod simulated;
 mod storage;
 mod targets;
+mod tiers;
 mod trial;
 mod workloads;
 

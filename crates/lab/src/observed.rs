@@ -5,8 +5,8 @@ use rookery_stats::Measurement;
 
 /// What was seen while a load was on.
 pub(crate) struct Observed {
-    /// By the users.
-    pub(crate) measurement: Measurement,
+    /// By the users of each group that has any, in their order.
+    pub(crate) measured: Vec<Measurement>,
     /// Beside them.
     pub(crate) seen: Observations,
     /// A database that did not say what its buffers did: its guest and why, in words.

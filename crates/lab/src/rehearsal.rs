@@ -3,7 +3,8 @@
 
 use std::{fs, time::Instant};
 
-use rookery_guest::{RunDirs, UsageProbe};
+use rookery_guest::{LabShape, RunDirs, UsageProbe};
+use rookery_stack::StackPart;
 use rookery_study::{Plan, Point, Study};
 use serde::Serialize;
 
@@ -12,9 +13,11 @@ use crate::{
     context::LabContext,
     error::{LabError, TrialError},
     facts::check_plan,
+    group_context::GroupContext,
     guest_set::GuestSet,
     lab_pool::LabPool,
     run_dir::RunDir,
+    tiers::part_of,
 };
 
 /// How the guests of one point came up and went.
@@ -88,16 +91,22 @@ impl Conductor<'_> {
             .iter()
             .flat_map(|point| (0..rounds).map(move |_| point))
             .try_for_each(|point| {
-                let study = plan.study_of(point);
-                let (lab, dirs) = labs.open(&study.guest)?;
-                let context = LabContext {
+                let parts = plan.parts(point);
+                let shapes: Vec<&LabShape> =
+                    parts.iter().map(|(_, study)| &study.guest.lab).collect();
+                let labs = labs.open(&shapes)?;
+                let contexts = labs.into_iter().map(|(lab, dirs)| LabContext {
                     lab,
                     dirs,
                     program: &self.program,
                     stop: self.stop,
                     listener: self.listener,
-                };
-                rehearse_point(context, point, study, no_database).map(&mut *tell)
+                });
+                let groups = parts.into_iter().zip(contexts);
+                let groups: Vec<_> = groups
+                    .map(|((part, study), context)| (part, study, context))
+                    .collect();
+                rehearse_point(point, groups, no_database).map(&mut *tell)
             });
         let closed = labs.close();
         told?;
@@ -105,26 +114,55 @@ impl Conductor<'_> {
     }
 }
 
+/// A group as a point of its own, its study, and where its guests are made.
+type Part<'a> = (Point, &'a Study, LabContext<'a>);
+
+/// The groups of a point with their stacks, built or found.
+fn built<'a>(
+    whole: &Point,
+    parts: Vec<Part<'a>>,
+    no_database: bool,
+) -> Result<Vec<GroupContext<'a>>, LabError> {
+    let (mut groups, mut before) = (Vec::new(), 0);
+    for (index, (point, study, context)) in parts.into_iter().enumerate() {
+        let data = point.only_group().database;
+        let of_stack = part_of(whole, index);
+        let stack = if no_database && of_stack == StackPart::Whole {
+            let stack = rookery_stack::open_without_database(study)?;
+            context.build_quietly(stack.ok_or(LabError::NeedsDatabase)?.as_ref(), data)?
+        } else {
+            let stack = rookery_stack::open_part(study, of_stack)?;
+            let stack = stack.guests().ok_or(LabError::NothingToRehearse)?;
+            context.build(stack.as_ref(), data)?
+        };
+        let guests = point.guests() as usize;
+        groups.push(GroupContext {
+            point,
+            study,
+            stack,
+            context,
+            driver_cpus: Vec::new(),
+            before,
+            tier: whole.tier_of(index),
+        });
+        before += guests;
+    }
+    Ok(groups)
+}
+
 fn rehearse_point(
-    context: LabContext<'_>,
     point: &Point,
-    study: &Study,
+    parts: Vec<Part<'_>>,
     no_database: bool,
 ) -> Result<Rehearsal, LabError> {
-    let stack = if no_database {
-        let stack = rookery_stack::open_without_database(study)?.ok_or(LabError::NeedsDatabase)?;
-        context.build_quietly(stack.as_ref(), point.only_group().database)?
-    } else {
-        let stack = rookery_stack::open(study)?;
-        let stack = stack.guests().ok_or(LabError::NothingToRehearse)?;
-        context.build(stack.as_ref(), point.only_group().database)?
-    };
+    let groups = built(point, parts, no_database)?;
+    let first = groups.first().ok_or(LabError::NothingToRehearse)?;
     let failed = |source: TrialError| LabError::Rehearsal {
         point: point.label(),
         source,
     };
-    let mut guests = GuestSet::without_settings(context);
-    let times = guests.bring_up(study, &stack, point).map_err(failed)?;
+    let mut guests = GuestSet::without_settings(first.context);
+    let times = guests.bring_up(&groups).map_err(failed)?;
     let usage: Vec<_> = guests
         .guests()
         .iter()
@@ -132,7 +170,9 @@ fn rehearse_point(
         .collect();
     let asked = Instant::now();
     guests
-        .each(|_, context, guest| stack.guests().answer(context, guest))
+        .each(&groups, |group, _, context, guest| {
+            group.stack.guests().answer(context, guest)
+        })
         .map_err(failed)?;
     let answer_ms = asked.elapsed().as_secs_f64() * 1e3;
     let removed_s = guests.remove()?.as_secs_f64();

@@ -27,8 +27,8 @@ use self::system::{Computed, Demands};
 use crate::{
     error::LabError,
     targets::{Target, Targets},
-    trial::{Evidence, TrialEnd, TrialRunner, audit, judge, texts},
-    workloads::{ComputedLoad, computed_load, computed_row},
+    trial::{Evidence, Measured, Told, TrialEnd, TrialRunner, audit, judge, texts},
+    workloads::{ComputedLoad, LoadRequest, computed_load, computed_row},
 };
 
 pub use truth::{knee, measure};
@@ -77,7 +77,15 @@ fn load(plan: &Plan, trial: &Trial, point: &Point) -> Result<ComputedLoad, LabEr
             })
             .collect(),
     };
-    computed_load(plan, trial, point, &targets)
+    computed_load(&LoadRequest {
+        purpose: trial.purpose,
+        seed: trial.seed,
+        study: plan.study_of(point),
+        point,
+        whole: point,
+        driver_cpus: &plan.driver_cpus,
+        targets: &targets,
+    })
 }
 
 fn compute(
@@ -188,11 +196,20 @@ pub(crate) fn compute_trial(
                     rows: vec![computed_row(*orders)],
                     faults: Vec::new(),
                 };
-                audit(measured, Ok(found), &[])
+                let told = Told {
+                    guest: measured.guest.clone(),
+                    proof: measured.counters.proof(),
+                    clients: measured.info().clients.plural,
+                };
+                audit(&told, Ok(found), &[])
             });
     let evidence = Evidence {
         audits: audits.collect(),
-        measurement: outcome.measurement,
+        measured: vec![Measured {
+            group: "",
+            study,
+            measurement: outcome.measurement,
+        }],
         resources: outcome.resources,
         machines: Vec::new(),
         clock_step: None,
@@ -203,7 +220,7 @@ pub(crate) fn compute_trial(
         tunings: Vec::new(),
         ready_s: 0.0,
     };
-    let record = judge(study, evidence);
+    let record = judge(evidence);
     Ok(if runner.context.stopped() {
         TrialEnd::Stopped(texts(&record.reasons))
     } else {

@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc};
 use rookery_guest::{Guest, GuestError, Lab, Provision, Volume, VolumeSpec, check_storage};
 use rookery_host::{RealHost, fio};
 use rookery_study::{
-    GuestKind, Plan, PlannedGuest, Point, StorageUse, Study, VolumeCache, VolumeUse,
+    GuestKind, Plan, PlannedGuest, Point, StorageUse, Study, Variant, VolumeCache, VolumeUse,
 };
 
 use rookery_stack::EffectiveSetting;
@@ -48,7 +48,8 @@ pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> 
 pub(crate) fn check_runs(plan: &Plan, runs: &Path) -> Result<(), LabError> {
     plan.variants
         .iter()
-        .try_for_each(|variant| check(&variant.study, Some(runs)))
+        .flat_map(Variant::studies)
+        .try_for_each(|study| check(study, Some(runs)))
 }
 
 /// What the guests of a point are given.
@@ -59,7 +60,8 @@ pub(crate) struct Provisions {
     pub(crate) of_guests: Vec<Provision>,
 }
 
-/// What each guest of a point is given; the volumes are made.
+/// What each guest of a group is given; the volumes are made. `before` is the number of guests of
+/// groups before it.
 ///
 /// # Errors
 /// When a volume cannot be made; those before it are removed.
@@ -67,6 +69,7 @@ pub(crate) fn provisions(
     lab: &dyn Lab,
     study: &Study,
     point: &Point,
+    before: usize,
 ) -> Result<Provisions, TrialError> {
     let volume = study.storage.volume.as_ref();
     let mut volumes = Vec::new();
@@ -81,7 +84,10 @@ pub(crate) fn provisions(
     };
     let shared = match volume.filter(|volume| volume.shared) {
         Some(_) => make(
-            SHARED,
+            &match before {
+                0 => SHARED.to_owned(),
+                before => format!("{SHARED}{before}"),
+            },
             point.each_guest().map(|guest| guest.group.volume_mib).sum(),
         )?,
         None => None,
@@ -93,7 +99,10 @@ pub(crate) fn provisions(
                 nodes: nodes_of(study, guest),
                 volume: match &shared {
                     Some(shared) => Some(shared.clone()),
-                    None => make(&format!("g{}", guest.index + 1), guest.group.volume_mib)?,
+                    None => make(
+                        &format!("g{}", before + guest.index + 1),
+                        guest.group.volume_mib,
+                    )?,
                 },
                 limits: study.storage.limits,
             })

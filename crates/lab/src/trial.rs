@@ -9,6 +9,6 @@ mod record;
 mod runner;
 
 pub(crate) use context::TrialRunner;
-pub(crate) use judgement::{Evidence, audit, ended, judge, texts};
+pub(crate) use judgement::{Evidence, Measured, Told, audit, ended, judge, texts};
 pub(crate) use record::{failed, reason};
 pub(crate) use runner::TrialEnd;

@@ -12,7 +12,7 @@ use rookery_guest::{Guest, Kind, Lab, Recipe, RunDirs, Template};
 use rookery_study::Point;
 use rookery_workload::FoundRow;
 
-use crate::{error::StackError, service::Service, tuning::Effective};
+use crate::{error::StackError, service::Service, tier::TierAccess, tuning::Effective};
 
 /// How long a guest may take to end by itself after a trial.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(10);
@@ -114,6 +114,27 @@ pub trait GuestStack: Send + Sync {
     /// # Errors
     /// When the settings that the study asks for make no sense for this guest.
     fn service(&self, point: &Point, index: usize) -> Result<Service, StackError>;
+
+    /// What guest `index` of `point` runs when it calls the guest of a tier.
+    ///
+    /// # Errors
+    /// When the stack has no tiers, or as [`GuestStack::service`].
+    fn front_service(
+        &self,
+        point: &Point,
+        index: usize,
+        tier: &TierAccess,
+    ) -> Result<Service, StackError> {
+        let _ = (point, index, tier);
+        Err(StackError::NoTiers)
+    }
+
+    /// Where others reach a guest of a tier, and what lets them in; nothing of guests that users
+    /// ask.
+    fn access(&self, guest: &dyn Guest) -> Option<TierAccess> {
+        let _ = guest;
+        None
+    }
 
     /// Prepare a clone whose server does not run yet.
     ///

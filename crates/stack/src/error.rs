@@ -171,6 +171,9 @@ pub enum StackError {
         /// The stack.
         stack: &'static str,
     },
+    /// Groups of guests are to share the parts of a stack that has none.
+    #[error("this stack cannot be divided into tiers")]
+    NoTiers,
     /// The caller asked to stop.
     #[error("stopped, as asked")]
     Stopped,
@@ -219,6 +222,7 @@ impl Diagnosis for StackError {
             Self::Builder { source, .. } => source.code(),
             Self::Copy { .. } | Self::Io { .. } => "stack::file",
             Self::NoPool { .. } => "stack::no-pool",
+            Self::NoTiers => "stack::no-tiers",
             Self::Stopped => "stack::stopped",
         }
     }
@@ -254,6 +258,7 @@ impl Diagnosis for StackError {
             Self::LoadBroken { .. } => "load again; if it happens again, report a defect",
             Self::Copy { .. } | Self::Io { .. } => "check that the disk has room",
             Self::NoPool { .. } => "leave `hit_target` out of [workload]",
+            Self::NoTiers => "write `kind = \"lamp\"` in [stack], or leave `tier_of` out",
             _ => return None,
         };
         Some(help.to_owned())

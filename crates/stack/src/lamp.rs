@@ -11,7 +11,9 @@ pub mod sql;
 pub(crate) mod warm;
 
 pub use audit::{AuditError, audit};
-pub use config::{DIRECTORY, HEALTH_PATH, Options, PORT, WebServer, builder, guest, initialise};
+pub use config::{
+    DIRECTORY, HEALTH_PATH, Options, PORT, Servers, WebServer, builder, guest, initialise,
+};
 pub use effective::{PATHS as READ_BACK_PATHS, ReadBack};
 pub use load::{LoadError, load, settle};
 pub use schema::SETTINGS as SCHEMA_SETTINGS;

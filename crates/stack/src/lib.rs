@@ -32,6 +32,7 @@ mod stacks;
 pub mod supervise;
 mod supervised;
 mod template;
+mod tier;
 pub mod tuning;
 mod workloads;
 
@@ -40,10 +41,11 @@ pub use audit::OrderAudit;
 pub use definition::Stack;
 pub use error::StackError;
 pub use http_server::StopSignal;
-pub use open::{OpenStack, open, open_without_database};
+pub use open::{OpenStack, open, open_part, open_without_database};
 pub use service::{Service, USER as GUEST_USER};
 pub use supervised::SupervisedService;
 pub use template::builder_run;
+pub use tier::{StackPart, TierAccess};
 pub use workloads::{
     BuiltStack, DatabaseProbe, DvdstoreStack, OrderentryStack, PoolRange, ProbedServer,
     SampleGuests,

@@ -3,7 +3,7 @@
 use rookery_study::{SimulatedUse, StackUse, Study, WorkloadKind};
 
 use crate::{
-    Stack, StackError,
+    Stack, StackError, StackPart,
     stacks::{DatabaseStack, EmbeddedStack, LampStack, SqliteStack, open_sample},
 };
 
@@ -31,11 +31,22 @@ impl OpenStack<'_> {
 /// # Errors
 /// When the stack does not serve the study's workload.
 pub fn open(study: &Study) -> Result<OpenStack<'_>, StackError> {
+    open_part(study, StackPart::Whole)
+}
+
+/// A part of the stack of a group's study.
+///
+/// # Errors
+/// As [`open`], and when the stack cannot be divided.
+pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackError> {
+    if part != StackPart::Whole && !matches!(study.stack, StackUse::Lamp(_)) {
+        return Err(StackError::NoTiers);
+    }
     Ok(OpenStack::Guests(match &study.stack {
         StackUse::Embedded { pages, extra_cpu } => {
             Box::new(EmbeddedStack::new(study, *pages, *extra_cpu)?)
         }
-        StackUse::Lamp(wanted) => Box::new(LampStack::new(study, wanted)?),
+        StackUse::Lamp(wanted) => Box::new(LampStack::new(study, wanted, part)?),
         StackUse::Database(wanted) => Box::new(DatabaseStack::new(study, wanted)?),
         StackUse::Sqlite => Box::new(SqliteStack::new(study)?),
         StackUse::Bundled => bundled(study)?,

@@ -73,6 +73,7 @@ fn plan() -> Plan {
         levels: Vec::new(),
         layouts: vec!["scale-out".to_owned()],
         capacity_cpus: 1.0,
+        tiles: 1,
         baseline: Some(1),
         search: None,
         groups: vec![GuestGroup {
@@ -86,6 +87,7 @@ fn plan() -> Plan {
             pins: vec![vec![0]; guests as usize],
             nodes: Vec::new(),
             volume_mib: 0,
+            callers: rookery_study::Callers::Users,
         }],
     };
     let trial = |id, point, repeat| Trial {
@@ -104,6 +106,7 @@ fn plan() -> Plan {
             id: 1,
             levels: Vec::new(),
             study: study(),
+            further: Vec::new(),
         }],
         points: vec![point(1, 1, 1000), point(2, 2, 500)],
         trials: vec![
@@ -164,6 +167,7 @@ pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
         reasons: vec![Reason::new("lag", "a reason, with \"quotes\"\nand lines")],
         verdict: Some(judge(&qos, &measurement)),
         measurement: Some(measurement),
+        further: Vec::new(),
         resources: (0..4).map(resource).collect(),
         machines: (1..=2).map(look).collect(),
         audits: vec![GuestAudit {

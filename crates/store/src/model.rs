@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use rookery_stats::{MachineLook, Measurement, ResourceSample, faults::Fault, qos::Verdict};
+use rookery_stats::{
+    GuestMeasurement, MachineLook, Measurement, ResourceSample, faults::Fault, qos::Verdict,
+};
 use rookery_study::{HostFacts, Plan, Study, Trial};
 use rookery_workload::ProofRow;
 use serde::{Deserialize, Serialize};
@@ -154,10 +156,12 @@ pub struct TrialRecord {
     pub outcome: Outcome,
     /// Why it is void or failed; empty when done.
     pub reasons: Vec<Reason>,
-    /// What the driver measured, if it came to that.
+    /// What the driver measured, if it came to that; of a point with groups, of its first group.
     pub measurement: Option<Measurement>,
-    /// What the limits say.
+    /// What the limits say of that.
     pub verdict: Option<Verdict>,
+    /// The same of every further group that has users, in the order of the point.
+    pub further: Vec<GroupRecord>,
     /// Use of CPU and memory.
     pub resources: Vec<ResourceSample>,
     /// Looks at virtual machines, in the order of time.
@@ -170,6 +174,40 @@ pub struct TrialRecord {
     pub tunings: Vec<Tuning>,
     /// Seconds from the start of the guests until all were healthy.
     pub ready_s: f64,
+}
+
+/// What was measured of one group of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupRecord {
+    /// By its users.
+    pub measurement: Measurement,
+    /// What its own limits say.
+    pub verdict: Option<Verdict>,
+}
+
+impl TrialRecord {
+    /// The guests of all groups as their users saw them, to change them.
+    pub fn guests_mut(&mut self) -> impl Iterator<Item = &mut GuestMeasurement> {
+        let further = self.further.iter_mut().map(|group| &mut group.measurement);
+        let all = self.measurement.iter_mut().chain(further);
+        all.flat_map(|measurement| &mut measurement.guests)
+    }
+
+    /// What was measured of each group, in the order of the point; nothing where no load was put
+    /// on.
+    pub fn measurements(&self) -> impl Iterator<Item = &Measurement> {
+        let further = self.further.iter().map(|group| &group.measurement);
+        self.measurement.iter().chain(further)
+    }
+
+    /// What the limits of each group say, in the same order.
+    pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        let further = self
+            .further
+            .iter()
+            .filter_map(|group| group.verdict.as_ref());
+        self.verdict.iter().chain(further)
+    }
 }
 
 /// Whether a guest holds what its users were told.

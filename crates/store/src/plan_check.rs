@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rookery_study::{Plan, Point, Search, Study, Trial};
+use rookery_study::{Callers, GuestGroup, Plan, Point, Search, Study, Trial};
 
 use crate::{RunHeader, cells::json_of};
 
@@ -38,13 +38,21 @@ pub enum PlanFault {
         /// The number.
         id: u32,
     },
-    /// A point of several groups of guests, or of none.
-    #[error("point {point} has {groups} groups of guests; this program knows points of one")]
+    /// A point whose groups of guests do not go with the studies of its variant.
+    #[error("point {point} has {groups} groups of guests, its variant has {studies} studies")]
     Groups {
         /// The point.
         point: u32,
         /// How many groups it has.
         groups: usize,
+        /// How many studies its variant has.
+        studies: usize,
+    },
+    /// A tier of no group that has users, or first in its point.
+    #[error("point {point} has a tier that no group with users calls, or that comes first")]
+    Tier {
+        /// The point.
+        point: u32,
     },
     /// Users whose sum does not fit.
     #[error("point {point} has more users than can be counted")]
@@ -186,19 +194,47 @@ fn check_point(plan: &Plan, point: &Point, earlier: &[Point]) -> Result<(), Plan
             id,
         });
     }
-    let [group] = point.groups.as_slice() else {
+    let Some(variant) = plan
+        .variants
+        .iter()
+        .find(|variant| variant.id == point.variant)
+    else {
+        return Err(PlanFault::NoVariant {
+            point: id,
+            variant: point.variant,
+        });
+    };
+    let studies = variant.studies().count();
+    if point.groups.len() != studies {
         return Err(PlanFault::Groups {
             point: id,
             groups: point.groups.len(),
+            studies,
         });
-    };
-    let sum = group
-        .users
-        .iter()
-        .try_fold(0u32, |sum, users| sum.checked_add(*users));
-    if sum.is_none() {
-        return Err(PlanFault::TooManyUsers { point: id });
     }
+    let mut users = 0u32;
+    for (index, group) in point.groups.iter().enumerate() {
+        check_group(point, index, group)?;
+        let own = group
+            .users
+            .iter()
+            .try_fold(users, |sum, users| sum.checked_add(*users));
+        users = own.ok_or(PlanFault::TooManyUsers { point: id })?;
+    }
+    if point.layouts.is_empty() {
+        return Err(PlanFault::Lists { point: id });
+    }
+    if point
+        .baseline
+        .is_some_and(|baseline| !has_point(plan, baseline))
+    {
+        return Err(PlanFault::NoBaseline { point: id });
+    }
+    Ok(())
+}
+
+fn check_group(point: &Point, index: usize, group: &GuestGroup) -> Result<(), PlanFault> {
+    let id = point.id;
     if group
         .rate_per_s
         .is_some_and(|rate| !(rate > 0.0 && rate.is_finite()))
@@ -206,21 +242,15 @@ fn check_point(plan: &Plan, point: &Point, earlier: &[Point]) -> Result<(), Plan
         return Err(PlanFault::Rate { point: id });
     }
     let guests = u16::try_from(group.guests).map_err(|_| PlanFault::TooManyGuests { point: id })?;
-    if point.layouts.is_empty() || [group.users.len(), group.pins.len()] != [usize::from(guests); 2]
-    {
+    if [group.users.len(), group.pins.len()] != [usize::from(guests); 2] {
         return Err(PlanFault::Lists { point: id });
     }
-    if !has_variant(plan, point.variant) {
-        return Err(PlanFault::NoVariant {
-            point: id,
-            variant: point.variant,
-        });
-    }
-    if point
-        .baseline
-        .is_some_and(|baseline| !has_point(plan, baseline))
-    {
-        return Err(PlanFault::NoBaseline { point: id });
+    let Callers::Group(front) = &group.callers else {
+        return Ok(());
+    };
+    let calls = |other: &GuestGroup| other.name == *front && other.callers == Callers::Users;
+    if index == 0 || !point.groups.iter().any(calls) {
+        return Err(PlanFault::Tier { point: id });
     }
     Ok(())
 }

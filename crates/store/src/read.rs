@@ -7,8 +7,8 @@ use rookery_stats::{
 };
 
 use crate::{
-    AuditRow, CellError, Damage, GuestAudit, GuestLog, Store, StoreError, TrialRecord, Tuning,
-    cells::Cells, machines,
+    AuditRow, CellError, Damage, GroupRecord, GuestAudit, GuestLog, Store, StoreError, TrialRecord,
+    Tuning, cells::Cells, machines,
 };
 use rookery_workload::ProofRow;
 
@@ -23,11 +23,7 @@ impl Store {
         };
         record.machines = self.machines(trial)?;
         self.visit_resources(trial, |sample| record.resources.push(sample))?;
-        for guest in record
-            .measurement
-            .iter_mut()
-            .flat_map(|own| &mut own.guests)
-        {
+        for guest in record.guests_mut() {
             guest.series = self.seconds(trial, &guest.guest)?;
         }
         Ok(Some(record))
@@ -49,8 +45,9 @@ impl Store {
         Ok(Some(TrialRecord {
             outcome,
             reasons: self.reasons(trial)?,
-            measurement: self.measurement(trial)?,
-            verdict: self.verdict(trial)?,
+            measurement: self.measurement(trial, 0)?,
+            verdict: self.verdict(trial, 0)?,
+            further: self.further(trial)?,
             resources: Vec::new(),
             machines: Vec::new(),
             audits: self.audits(trial)?,
@@ -129,16 +126,36 @@ impl Store {
         Ok(audits)
     }
 
-    fn measurement(&self, trial: u32) -> Result<Option<Measurement>, StoreError> {
-        let sql = "SELECT * FROM measurements WHERE trial = ?1";
+    /// What was measured of the groups after the first one.
+    fn further(&self, trial: u32) -> Result<Vec<GroupRecord>, StoreError> {
+        let sql = "SELECT part FROM measurements WHERE trial = ?1 AND part > 0 ORDER BY part";
+        let parts = self.collect("measurements", sql, [trial], |cells| {
+            Ok(cells.small("part")?)
+        })?;
+        let mut further = Vec::new();
+        for part in parts {
+            if let Some(measurement) = self.measurement(trial, part)? {
+                let verdict = self.verdict(trial, part)?;
+                further.push(GroupRecord {
+                    measurement,
+                    verdict,
+                });
+            }
+        }
+        Ok(further)
+    }
+
+    fn measurement(&self, trial: u32, part: u32) -> Result<Option<Measurement>, StoreError> {
+        let sql = "SELECT * FROM measurements WHERE trial = ?1 AND part = ?2";
         let Some(mut measurement) = self
-            .collect("measurements", sql, [trial], measurement)?
+            .collect("measurements", sql, [trial, part], measurement)?
             .into_iter()
             .next()
         else {
             return Ok(None);
         };
-        measurement.guests = self.of_trial("guests", trial, guest)?;
+        let sql = "SELECT * FROM guests WHERE trial = ?1 AND part = ?2 ORDER BY position";
+        measurement.guests = self.collect("guests", sql, [trial, part], guest)?;
         for guest in &mut measurement.guests {
             self.fill_guest(trial, guest)?;
         }
@@ -170,15 +187,16 @@ impl Store {
         Ok(())
     }
 
-    fn verdict(&self, trial: u32) -> Result<Option<Verdict>, StoreError> {
-        let sql = "SELECT * FROM verdicts WHERE trial = ?1";
-        let heads = self.collect("verdicts", sql, [trial], |cells| {
+    fn verdict(&self, trial: u32, part: u32) -> Result<Option<Verdict>, StoreError> {
+        let sql = "SELECT * FROM verdicts WHERE trial = ?1 AND part = ?2";
+        let heads = self.collect("verdicts", sql, [trial, part], |cells| {
             Ok((cells.flag("passed")?, cells.optional_count("binding_rule")?))
         })?;
         let Some((passed, binding)) = heads.into_iter().next() else {
             return Ok(None);
         };
-        let rules = self.of_trial("rules", trial, rule)?;
+        let sql = "SELECT * FROM rules WHERE trial = ?1 AND part = ?2 ORDER BY position";
+        let rules = self.collect("rules", sql, [trial, part], rule)?;
         let binding = binding.map(|index| usize::try_from(index).unwrap_or(usize::MAX));
         if binding.is_some_and(|index| index >= rules.len()) {
             return Err(self.damaged("verdicts", Damage::UnknownRule));

@@ -29,6 +29,9 @@
 //! back. Seeds are text, because SQLite has no unsigned 64-bit integers. `levels` names a point's
 //! level of each factor, as in `stack.tuning=stock; host.settings=none`.
 //!
+//! `part` is the place of a group of guests in its point, from 0; points without groups have part 0
+//! alone. Tiers, which have no users, have no rows in `measurements`, `guests` and `verdicts`.
+//!
 //! `search` names the search that tried a point, NULL for a point of the study itself. The plan may
 //! grow while a run is under way: searches and repeats for an interval append points and trials.
 //!

@@ -41,10 +41,19 @@ pub(crate) fn write_record(
         )?;
     }
     if let Some(measurement) = &record.measurement {
-        write_measurement(transaction, trial, measurement)?;
+        write_measurement(transaction, trial, 0, 0, measurement)?;
     }
     if let Some(verdict) = &record.verdict {
-        write_verdict(transaction, trial, verdict)?;
+        write_verdict(transaction, trial, 0, verdict)?;
+    }
+    let own = record.measurement.as_ref();
+    let mut guests = own.map_or(0, |measurement| measurement.guests.len());
+    for (part, group) in record.further.iter().enumerate() {
+        write_measurement(transaction, trial, part + 1, guests, &group.measurement)?;
+        guests += group.measurement.guests.len();
+        if let Some(verdict) = &group.verdict {
+            write_verdict(transaction, trial, part + 1, verdict)?;
+        }
     }
     write_evidence(transaction, trial, record)
 }
@@ -53,9 +62,12 @@ fn at(position: usize) -> rusqlite::types::Value {
     int(position as u64)
 }
 
+/// `part` is the place of the group, `before` the number of guests of groups before it.
 fn write_measurement(
     transaction: &Transaction<'_>,
     trial: u32,
+    part: usize,
+    before: usize,
     measurement: &Measurement,
 ) -> rusqlite::Result<()> {
     let driver = &measurement.driver;
@@ -65,6 +77,7 @@ fn write_measurement(
         "measurements",
         &[
             ("trial", &trial),
+            ("part", &at(part)),
             ("mode", &name_of(measurement.mode)),
             ("pacing", &name_of(measurement.pacing)),
             ("window_start_s", &measurement.window.start_s),
@@ -87,7 +100,7 @@ fn write_measurement(
         ],
     )?;
     for (position, guest) in measurement.guests.iter().enumerate() {
-        write_guest(transaction, trial, position, guest)?;
+        write_guest(transaction, trial, part, before + position, guest)?;
         for (position, operation) in guest.operations.iter().enumerate() {
             write_operation(transaction, trial, position, &guest.guest, operation)?;
         }
@@ -100,6 +113,7 @@ fn write_measurement(
 fn write_guest(
     transaction: &Transaction<'_>,
     trial: u32,
+    part: usize,
     position: usize,
     guest: &GuestMeasurement,
 ) -> rusqlite::Result<()> {
@@ -108,6 +122,7 @@ fn write_guest(
         "guests",
         &[
             ("trial", &trial),
+            ("part", &at(part)),
             ("guest", &guest.guest),
             ("position", &at(position)),
             ("users", &guest.users),
@@ -225,6 +240,7 @@ fn write_errors(
 fn write_verdict(
     transaction: &Transaction<'_>,
     trial: u32,
+    part: usize,
     verdict: &Verdict,
 ) -> rusqlite::Result<()> {
     insert(
@@ -232,6 +248,7 @@ fn write_verdict(
         "verdicts",
         &[
             ("trial", &trial),
+            ("part", &at(part)),
             ("passed", &verdict.passed),
             ("binding_rule", &verdict.binding.map(at)),
         ],
@@ -246,6 +263,7 @@ fn write_verdict(
             "rules",
             &[
                 ("trial", &trial),
+                ("part", &at(part)),
                 ("position", &at(position)),
                 ("guest", &rule.guest),
                 ("operation", &rule.operation),

@@ -10,8 +10,8 @@ use crate::{
     grammar::{
         Context, Spans,
         sections::{
-            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, QosSection, RootKeys,
-            SearchKeys, StackSection, StorageKeys, WorkloadSection,
+            self, GroupKeys, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, QosSection,
+            RootKeys, SearchKeys, StackSection, StorageKeys, WorkloadSection,
         },
     },
     model::Study,
@@ -172,8 +172,14 @@ impl Document {
         &self.source
     }
 
-    /// Where the keys of the `variant`-th variant, from zero, stand.
+    /// Where the keys of the `variant`-th variant, from zero, stand; of a layout with groups, those
+    /// of its first group.
     pub(crate) fn spans(&self, variant: usize) -> &Spans {
+        &self.expansion.spans[variant][0]
+    }
+
+    /// The same for each of its groups.
+    pub(crate) fn group_spans(&self, variant: usize) -> &[Spans] {
         &self.expansion.spans[variant]
     }
 }
@@ -226,6 +232,13 @@ impl Study {
             LayoutKeys::of(layout).write(&mut out);
             for said in &layout.overrides {
                 out.push_str(&format!("{} = {}\n", said.key, said.value));
+            }
+            for group in &layout.groups {
+                out.push_str(&format!("\n[[{}.{}]]\n", sections::LAYOUT, sections::GROUP));
+                GroupKeys::of(group).write(&mut out);
+                for said in &group.overrides {
+                    out.push_str(&format!("{} = {}\n", said.key, said.value));
+                }
             }
         }
         out

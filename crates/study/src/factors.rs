@@ -28,7 +28,7 @@ pub(crate) const MOST_LEVELS: usize = 16;
 const MOST_FACTORS: usize = 24;
 
 /// Keys that cannot have levels, and why. A section name alone stands for all its keys.
-const FIXED: [(&str, &str); 18] = [
+const FIXED: [(&str, &str); 19] = [
     ("title", "a run has one title"),
     ("question", "a run has one question"),
     (
@@ -61,6 +61,10 @@ const FIXED: [(&str, &str); 18] = [
     (
         "layout",
         "a layout has one name; its numbers are lists already",
+    ),
+    (
+        "layout.group",
+        "the groups of a layout run together: compare layouts, or its `tiles`",
     ),
 ];
 

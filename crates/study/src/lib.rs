@@ -36,6 +36,7 @@ mod reference;
 mod render;
 mod scale;
 mod schema;
+mod shares;
 mod source;
 mod stack_use;
 mod storage_use;
@@ -53,12 +54,12 @@ pub use expression::{
 pub use grammar::kinds::{ParseDurationError, parse_duration};
 pub use model::{
     Arrivals, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape, HostUse,
-    LabShape, Layout, Load, LoadModel, LoopType, OpenLoad, Order, Over, Override, Pin, Pinning,
-    Precision, RampUp, SearchUse, StartRate, Study, Vcpus, Visit,
+    LabShape, Layout, LayoutGroup, Load, LoadModel, LoopType, OpenLoad, Order, Over, Override, Pin,
+    Pinning, Precision, RampUp, SearchUse, StartRate, Study, Vcpus, Visit,
 };
 pub use plan::{
-    CpuPlace, Estimate, Expected, Factor, GuestGroup, HostFacts, Level, Plan, PlannedGuest, Point,
-    Purpose, Search, Trial, Variant,
+    Callers, CpuPlace, Estimate, Expected, Factor, GuestGroup, HostFacts, Level, Plan,
+    PlannedGuest, Point, Purpose, Search, Trial, Variant,
 };
 pub use planning::CannotPlan;
 pub use problem::{Code, Problem, Problems};

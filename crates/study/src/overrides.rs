@@ -4,7 +4,9 @@
 //! its own, with the sections as it has them: whatever the grammar allows in a section, it allows
 //! in a layout, factors included.
 
-use std::borrow::Cow;
+mod groups;
+mod named;
+mod said;
 
 use toml::{
     Spanned,
@@ -12,67 +14,27 @@ use toml::{
 };
 
 use crate::{
-    factors,
     grammar::{
         Context,
-        sections::{
-            self, GUEST, LAYOUT, LOAD, LayoutKeys, MOST_LAYOUTS, QOS, STACK, STORAGE, WORKLOAD,
-        },
-        written_key,
+        sections::{LAYOUT, MOST_LAYOUTS},
     },
     model::Override,
-    plan::Level,
-    problem::Code,
 };
 
-/// The sections that a layout may have below it; where a key that stands in the layout itself could
-/// be of several, it is of the first.
-pub(crate) const SECTIONS: [&str; 6] = [GUEST, STACK, WORKLOAD, LOAD, QOS, STORAGE];
-
-/// What stands before the name of a single setting.
-const SETTINGS: &str = "stack.settings.";
-
-/// Sections of one kind or another, which share few keys: another kind begins without the keys of
-/// the section that it replaces.
-const KINDS: [&str; 2] = [WORKLOAD, STACK];
-
-/// Layouts that say the same of the sections.
-pub(crate) struct LayoutSet<'i> {
-    /// Their places in the file, from zero.
-    pub(crate) places: Vec<usize>,
-    /// The study as it is in these layouts, and without all others.
-    pub(crate) root: DeTable<'i>,
-    /// What they say, in the order of the keys.
-    pub(crate) overrides: Vec<Override>,
-}
-
-impl LayoutSet<'_> {
-    /// What they say, for the labels of their points; what is a list is a factor, and not said
-    /// here.
-    pub(crate) fn levels(&self) -> Vec<Level> {
-        let is_list =
-            |said: &&Override| said.value.starts_with('[') && !said.value.starts_with("[[");
-        let single = self.overrides.iter().filter(|said| !is_list(said));
-        single
-            .map(|said| Level {
-                // As factors are named: settings by their own names.
-                key: match said.key.strip_prefix(SETTINGS) {
-                    Some(name) => name.replace('"', ""),
-                    None => said.key.clone(),
-                },
-                value: said.value.trim_matches('"').to_owned(),
-            })
-            .collect()
-    }
-}
+use groups::LayoutAround;
+use named::NamedWorkloads;
+pub(crate) use said::{LayoutSet, SECTIONS, owner};
+use said::{listed, own_keys, owner_of, said_by, with_sections};
 
 /// Divides the layouts of a study into sets, those without overrides first; there is at least one.
 /// Keys that cannot differ between layouts are refused.
-pub(crate) fn divide<'i>(root: DeTable<'i>, context: &mut Context) -> Vec<LayoutSet<'i>> {
+pub(crate) fn divide<'i>(mut root: DeTable<'i>, context: &mut Context) -> Vec<LayoutSet<'i>> {
+    let mut named = NamedWorkloads::take(&mut root);
     let whole = |root: DeTable<'i>, count: usize| LayoutSet {
         places: (0..count).collect(),
-        root,
+        roots: vec![root],
         overrides: Vec::new(),
+        groups: Vec::new(),
     };
     let Some(DeValue::Array(layouts)) = root.get(LAYOUT).map(Spanned::get_ref) else {
         return vec![whole(root, 0)];
@@ -80,27 +42,41 @@ pub(crate) fn divide<'i>(root: DeTable<'i>, context: &mut Context) -> Vec<Layout
     let count = layouts.len();
     // What is wrong with them is told by the grammar.
     if count > MOST_LAYOUTS || !layouts.iter().any(says_more) {
+        named.refuse_unused(context);
         return vec![whole(root, count)];
     }
     let mut sets: Vec<(Vec<Override>, Vec<usize>, DeTable<'i>)> = Vec::new();
+    let mut grouped = Vec::new();
     for (place, layout) in layouts.iter().enumerate() {
-        let said = said_by(layout.get_ref(), context);
-        let mut overrides = Vec::new();
-        written(&said, &mut Vec::new(), &mut overrides);
-        overrides.sort();
+        let said = said_by(layout.get_ref(), &mut named, context);
+        let overrides = listed(&said);
+        if let Some(groups) = groups::of_layout(layout) {
+            let around = LayoutAround {
+                root: &root,
+                layout,
+                place,
+                said: &said,
+            };
+            grouped.extend(groups::divide(
+                &around, groups, overrides, &mut named, context,
+            ));
+            continue;
+        }
+        groups::check_tiles(layout, context);
         match sets.iter_mut().find(|(known, ..)| *known == overrides) {
             Some((_, places, _)) => places.push(place),
             None => sets.push((overrides, vec![place], said)),
         }
     }
+    named.refuse_unused(context);
     sets.sort_by_key(|(overrides, ..)| !overrides.is_empty());
-    sets.into_iter()
-        .map(|(overrides, places, said)| LayoutSet {
-            root: with_layouts(&root, &places, &said),
-            places,
-            overrides,
-        })
-        .collect()
+    let alike = sets.into_iter().map(|(overrides, places, said)| LayoutSet {
+        roots: vec![with_layouts(&root, &places, &said)],
+        places,
+        overrides,
+        groups: Vec::new(),
+    });
+    alike.chain(grouped).collect()
 }
 
 /// Whether a layout has keys of sections.
@@ -108,154 +84,21 @@ fn says_more(layout: &Spanned<DeValue<'_>>) -> bool {
     let DeValue::Table(table) = layout.get_ref() else {
         return false;
     };
-    table
-        .iter()
-        .any(|(key, value)| owner_of(key, value).is_some())
-}
-
-/// The section of a key that stands in a layout, or that the key is: one that has keys. `None` of
-/// the layout's own keys and of unknown ones.
-fn owner_of(key: &Spanned<Cow<'_, str>>, value: &Spanned<DeValue<'_>>) -> Option<&'static str> {
-    let is_section = SECTIONS
-        .into_iter()
-        .find(|section| *section == key.get_ref());
-    match is_section {
-        Some(section) => value.get_ref().is_table().then_some(section),
-        None => owner(key.get_ref()),
-    }
-}
-
-/// The section of a key that stands in a layout among its own.
-pub(crate) fn owner(key: &str) -> Option<&'static str> {
-    if LayoutKeys::keys().iter().any(|own| own.name == key) {
-        return None;
-    }
-    SECTIONS.into_iter().find(|name| {
-        let section = sections::ALL.iter().find(|section| section.name == *name);
-        section.is_some_and(|section| (section.keys)().iter().any(|known| known.name == key))
-    })
-}
-
-/// The keys of a layout by section, as tables of the study have them.
-fn said_by<'i>(layout: &DeValue<'i>, context: &mut Context) -> DeTable<'i> {
-    let mut said = DeTable::new();
-    let DeValue::Table(table) = layout else {
-        return said;
-    };
-    for (key, value) in table {
-        let Some(section) = owner_of(key, value) else {
-            continue;
-        };
-        match value.get_ref() {
-            DeValue::Table(below) if section == key.get_ref() => {
-                for (key, value) in below {
-                    put(&mut said, section, key, value, context);
-                }
-            }
-            _ => put(&mut said, section, key, value, context),
-        }
-    }
-    said
-}
-
-fn put<'i>(
-    said: &mut DeTable<'i>,
-    section: &'static str,
-    key: &Spanned<Cow<'i, str>>,
-    value: &Spanned<DeValue<'i>>,
-    context: &mut Context,
-) {
-    // Limits judge what was measured: each layout may have its own.
-    if let Some(why) = factors::fixed(section, key.get_ref()).filter(|_| section != QOS) {
-        let message = format!(
-            "`{section}.{}` cannot differ between layouts: {why}",
-            key.get_ref()
-        );
-        let help = format!("write it once, in [{section}]");
-        return context
-            .refuse(Code::Contradiction, key.span(), message, help)
-            .unwrap_or_default();
-    }
-    let empty = || Spanned::new(key.span(), DeValue::Table(DeTable::new()));
-    let table = said
-        .entry(Spanned::new(key.span(), Cow::Borrowed(section)))
-        .or_insert_with(empty);
-    if let DeValue::Table(table) = table.get_mut() {
-        table.insert(key.clone(), value.clone());
-    }
+    groups::of_layout(layout).is_some()
+        || table.contains_key("tiles")
+        || table
+            .iter()
+            .any(|(key, value)| owner_of(key, value).is_some())
 }
 
 /// The study with these layouts alone, and what they say laid over it.
 fn with_layouts<'i>(root: &DeTable<'i>, places: &[usize], said: &DeTable<'i>) -> DeTable<'i> {
-    let mut own = root.clone();
-    for section in KINDS {
-        let kind = |table: &DeTable<'i>| match table.get(section)?.get_ref() {
-            DeValue::Table(table) => text(table.get("kind")?.get_ref()),
-            _ => None,
-        };
-        if let Some(other) = kind(said)
-            && kind(&own).as_ref() != Some(&other)
-        {
-            own.remove(section);
-        }
-    }
-    crate::scale::lay_over(&mut own, said);
+    let mut own = with_sections(root, said);
     if let Some(DeValue::Array(layouts)) = own.get_mut(LAYOUT).map(Spanned::get_mut) {
         let kept = places.iter().filter_map(|place| layouts.get(*place));
         *layouts = kept.map(own_keys).collect();
     }
     own
-}
-
-/// A layout without the keys of sections.
-fn own_keys<'i>(layout: &Spanned<DeValue<'i>>) -> Spanned<DeValue<'i>> {
-    let DeValue::Table(table) = layout.get_ref() else {
-        return layout.clone();
-    };
-    let own = table
-        .iter()
-        .filter(|(key, value)| owner_of(key, value).is_none());
-    let own = own.map(|(key, value)| (key.clone(), value.clone()));
-    Spanned::new(layout.span(), DeValue::Table(own.collect()))
-}
-
-/// Every value of nested tables with the keys that lead to it.
-fn written(table: &DeTable<'_>, path: &mut Vec<String>, out: &mut Vec<Override>) {
-    for (key, value) in table {
-        path.push(written_key(key.get_ref()));
-        match value.get_ref() {
-            DeValue::Table(below) if !below.is_empty() => written(below, path, out),
-            other => out.extend(text(other).map(|value| Override {
-                key: path.join("."),
-                value,
-            })),
-        }
-        path.pop();
-    }
-}
-
-/// A value as TOML; `None` of what no study has.
-fn text(value: &DeValue<'_>) -> Option<String> {
-    Some(match value {
-        DeValue::String(text) => toml::Value::String(text.to_string()).to_string(),
-        DeValue::Integer(number) => number.to_string(),
-        DeValue::Float(number) => number.as_str().to_owned(),
-        DeValue::Boolean(value) => value.to_string(),
-        DeValue::Array(values) => {
-            let values: Option<Vec<String>> =
-                values.iter().map(|value| text(value.get_ref())).collect();
-            format!("[{}]", values?.join(", "))
-        }
-        DeValue::Table(table) => {
-            let mut inside = Vec::new();
-            written(table, &mut Vec::new(), &mut inside);
-            let pairs = inside
-                .iter()
-                .map(|said| format!("{} = {}", said.key, said.value));
-            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
-        }
-        DeValue::Datetime(_) => return None,
-    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, CpuSet, Design, Over, PointData, Study, Variables, Vcpus};
+use crate::{Amount, CpuSet, Design, Over, PointData, Study, Variables, Vcpus, shares};
 
 /// A MiB in bytes.
 pub(crate) const MIB: f64 = 1_048_576.0;
@@ -78,6 +78,14 @@ impl Level {
     }
 }
 
+fn one() -> u32 {
+    1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -99,8 +107,18 @@ pub struct Variant {
     /// One level of every factor that its layouts compare, then what its layouts say of the
     /// sections for themselves.
     pub levels: Vec<Level>,
-    /// What its trials perform.
+    /// What its trials perform; of a layout with groups, what its first group performs.
     pub study: Study,
+    /// What the further groups of a layout with groups perform, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<Study>,
+}
+
+impl Variant {
+    /// The studies of its groups, in their order; one where guests are all alike.
+    pub fn studies(&self) -> impl Iterator<Item = &Study> {
+        std::iter::once(&self.study).chain(&self.further)
+    }
 }
 
 /// One layout of one variant. Equal combinations of several layouts are one point.
@@ -115,8 +133,13 @@ pub struct Point {
     pub levels: Vec<Level>,
     /// The layouts that contain it, at least one.
     pub layouts: Vec<String>,
-    /// Its guests, in groups of equal ones; today always one group.
+    /// Its guests, in groups of equal ones, at least one group. Each performs its own study of the
+    /// variant, see [`Plan::parts`].
     pub groups: Vec<GuestGroup>,
+    /// How often its groups are repeated; the guests of a group are those of all tiles, tile by
+    /// tile.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub tiles: u32,
     /// Host CPUs that all its guests together can use at most: the smaller of their vCPUs and the
     /// CPUs they are pinned to.
     pub capacity_cpus: f64,
@@ -156,9 +179,40 @@ pub struct GuestGroup {
     /// Volume of each guest, MiB (its part of a shared one); 0 where there is none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub volume_mib: u64,
+    /// Who asks its guests for work.
+    #[serde(default, skip_serializing_if = "Callers::are_users")]
+    pub callers: Callers,
+}
+
+/// Who asks the guests of a group for work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Callers {
+    /// The users of the driver.
+    #[default]
+    Users,
+    /// The guests of the group of this name: a tier.
+    Group(String),
+}
+
+impl Callers {
+    fn are_users(&self) -> bool {
+        *self == Self::Users
+    }
 }
 
 impl GuestGroup {
+    /// Its guests in words: `2 x 0.5 vCPU`, with its name where it has one.
+    #[must_use]
+    pub fn shape(&self) -> String {
+        let shape = format!("{} x {} vCPU", self.guests, self.vcpus);
+        if self.name.is_empty() {
+            shape
+        } else {
+            format!("{} {shape}", self.name)
+        }
+    }
+
     /// Users of all its guests.
     #[must_use]
     pub fn total_users(&self) -> u32 {
@@ -273,6 +327,43 @@ impl Point {
             .expect("a point with a group of guests")
     }
 
+    /// Whether its layout names groups, each with a study of its own.
+    #[must_use]
+    pub fn has_groups(&self) -> bool {
+        self.groups.iter().any(|group| !group.name.is_empty())
+    }
+
+    /// One of its groups as a point of its own, for what is done group by group.
+    #[must_use]
+    pub fn of_group(&self, group: &GuestGroup) -> Self {
+        Self {
+            groups: vec![group.clone()],
+            ..self.clone()
+        }
+    }
+
+    /// The place of the group whose guests serve the `group`-th one as a tier, from zero.
+    #[must_use]
+    pub fn tier_of(&self, group: usize) -> Option<usize> {
+        let name = &self.groups.get(group)?.name;
+        self.groups
+            .iter()
+            .position(|other| matches!(&other.callers, Callers::Group(of) if of == name))
+    }
+
+    /// The CPUs of the driver that put load on the `group`-th group, from zero: as many as its part
+    /// of all users, at least one, where each loaded group can have its own; else groups take turns
+    /// on them. None of a tier.
+    #[must_use]
+    pub fn driver_cpus(&self, group: usize, driver: &CpuSet) -> CpuSet {
+        let weight = |group: &GuestGroup| {
+            let load = group.rate_per_s.unwrap_or(f64::from(group.total_users()));
+            group.callers.are_users().then_some(load)
+        };
+        let weights: Vec<Option<f64>> = self.groups.iter().map(weight).collect();
+        shares::of(&weights, driver).swap_remove(group)
+    }
+
     /// Users of all guests.
     #[must_use]
     pub fn total_users(&self) -> u32 {
@@ -304,10 +395,18 @@ impl Point {
             .sum()
     }
 
-    /// Who makes the load of a closed loop: `users`, `terminals`.
+    /// Who makes the load of a closed loop: `users`, `terminals`; `clients` where groups differ.
     #[must_use]
     pub fn people(&self) -> &'static str {
-        self.only_group().database.kind().info().clients.plural
+        let words = |group: &GuestGroup| group.database.kind().info().clients.plural;
+        let loaded = self.groups.iter().filter(|group| group.callers.are_users());
+        let mut all = loaded.map(words);
+        let first = all.next().unwrap_or_else(|| words(self.only_group()));
+        if all.all(|other| other == first) {
+            first
+        } else {
+            "clients"
+        }
     }
 
     /// Its load in words: `200 users`, `6 terminals`, `20 arrivals/s`.
@@ -323,11 +422,7 @@ impl Point {
     /// factors: `, tuning=stock`.
     #[must_use]
     pub fn label(&self) -> String {
-        let shapes: Vec<String> = self
-            .groups
-            .iter()
-            .map(|group| format!("{} x {} vCPU", group.guests, group.vcpus))
-            .collect();
+        let shapes: Vec<String> = self.groups.iter().map(GuestGroup::shape).collect();
         let mut label = format!("{}, {}", shapes.join(" + "), self.load_words());
         for level in &self.levels {
             label += &format!(", {}={}", level.short_key(), level.value);
@@ -453,6 +548,18 @@ impl Search {
     }
 }
 
+/// The groups of a point with their studies.
+pub(crate) fn parts<'v>(point: &Point, variant: &'v Variant) -> Vec<(Point, &'v Study)> {
+    let studies: Vec<&Study> = variant.studies().collect();
+    debug_assert_eq!(studies.len(), point.groups.len());
+    point
+        .groups
+        .iter()
+        .zip(studies)
+        .map(|(group, study)| (point.of_group(group), study))
+        .collect()
+}
+
 /// What the run will cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -508,6 +615,21 @@ impl Plan {
             .iter()
             .find(|variant| variant.id == point.variant);
         &variant.expect("a plan whose points have variants").study
+    }
+
+    /// The groups of a point, each as a point of its own with the study that it performs.
+    ///
+    /// # Panics
+    ///
+    /// As [`Plan::study_of`], and when a group has no study; the store refuses such plans too.
+    #[must_use]
+    pub fn parts<'p>(&'p self, point: &Point) -> Vec<(Point, &'p Study)> {
+        let variant = self
+            .variants
+            .iter()
+            .find(|variant| variant.id == point.variant);
+        let variant = variant.expect("a plan whose points have variants");
+        parts(point, variant)
     }
 
     /// Whether a key of a section is a factor.

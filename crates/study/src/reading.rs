@@ -12,7 +12,6 @@ use crate::{
         },
     },
     model::{GuestKind, GuestShape, Layout, Load, LoadModel, LoopType, Over, Study},
-    names::Named as _,
     problem::Code,
     source::Source,
     stack_use::{StackKind, StackUse},

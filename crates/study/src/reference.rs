@@ -17,7 +17,7 @@ pub fn reference() -> String {
     );
     out.push_str("(powers of 1000); database sizes are nominal, in MB or GB (1GB = 1024MB).\n");
     write_general(&mut out);
-    for section in &sections::ALL {
+    for section in sections::ALL.iter().chain([&sections::GROUP_SECTION]) {
         let title = match (section.name, section.many) {
             ("", _) => String::new(),
             (name, true) => format!("[[{name}]]"),
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn every_key_has_a_meaning_and_a_kind() {
-        for section in &sections::ALL {
+        for section in sections::ALL.iter().chain([&sections::GROUP_SECTION]) {
             let below = section
                 .below
                 .map(|below| (below.keys)())

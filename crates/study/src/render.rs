@@ -10,8 +10,8 @@ use rookery_cast::truncate_u64;
 use rookery_text::{Table, wrapped};
 
 use crate::{
-    CpuTime, DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Level, Order,
-    Plan, Point, SettingValue, Study, Trial, Variant, VolumeCache,
+    Callers, CpuTime, DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Level,
+    Order, Plan, Point, SettingValue, Study, Trial, Variant, VolumeCache,
     grammar::kinds::{cpu_list, plain_time},
     names::Named as _,
     plan::thousandth,
@@ -31,6 +31,7 @@ pub fn render_plan(plan: &Plan, study: &Study, width: usize) -> String {
     if !plan.points.is_empty() {
         write_points(&mut out, &plan.points, study, width);
         out.push('\n');
+        write_groups(&mut out, plan, width);
         write_trials(&mut out, plan, study);
         out.push('\n');
     }
@@ -51,8 +52,8 @@ pub fn render_plan(plan: &Plan, study: &Study, width: usize) -> String {
 fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     let (load, workload) = (&study.load, &study.workload);
     let mut kinds: Vec<&str> = Vec::new();
-    for variant in &plan.variants {
-        let kind = match variant.study.guest.kind() {
+    for study in plan.variants.iter().flat_map(Variant::studies) {
+        let kind = match study.guest.kind() {
             GuestKind::Bare => "bare guests",
             GuestKind::Container => "containers",
             GuestKind::Vm => "machines",
@@ -370,6 +371,58 @@ fn write_points(out: &mut String, points: &[Point], study: &Study, width: usize)
     out.push_str(&Table::new(head.map(str::to_owned).to_vec(), rows).render(width));
     let more = groups.count();
     write_more(out, ROWS_SHOWN + more, ROWS_SHOWN, "rows");
+}
+
+/// The groups of points that have any, one by one.
+fn write_groups(out: &mut String, plan: &Plan, width: usize) {
+    let head = [
+        "point",
+        "group",
+        "guests",
+        "kind",
+        "stack",
+        "workload",
+        "load",
+        "pins",
+        "driver CPUs",
+        "called by",
+    ];
+    let mut rows = Vec::new();
+    for point in plan.points.iter().filter(|point| point.has_groups()) {
+        for (index, (part, study)) in plan.parts(point).into_iter().enumerate() {
+            let group = part.only_group();
+            let (load, caller) = match &group.callers {
+                Callers::Users => (part.load_words(), "users".to_owned()),
+                Callers::Group(front) => ("-".to_owned(), printable(front, 40)),
+            };
+            let driver = match point.driver_cpus(index, &plan.driver_cpus).as_slice() {
+                [] => "-".to_owned(),
+                cpus => cpu_list(cpus),
+            };
+            rows.push(vec![
+                point.id.to_string(),
+                printable(&group.name, 40),
+                format!("{} x {} vCPU", group.guests, group.vcpus),
+                study.guest.kind().name().to_owned(),
+                study.stack.kind().name().to_owned(),
+                study.workload.kind().name().to_owned(),
+                load,
+                pins_of(&part),
+                driver,
+                caller,
+            ]);
+        }
+    }
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str("Groups\n");
+    let shown = rows.len().min(ROWS_SHOWN);
+    let count = rows.len();
+    rows.truncate(shown);
+    out.push_str(&Table::new(head.map(str::to_owned).to_vec(), rows).render(width));
+    write_more(out, count, ROWS_SHOWN, "rows");
+    out.push('\n');
 }
 
 /// All columns but the numbers of points.

@@ -29,6 +29,7 @@ pub fn json_schema() -> Json {
         properties.insert(section.name.to_owned(), schema);
     }
     put_overrides(&mut properties);
+    allow_named_workloads(&mut properties);
     properties.insert(scale::SECTION.to_owned(), scale_schema(&properties));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -69,6 +70,15 @@ fn section_schema(section: &SectionInfo) -> Json {
     }
 }
 
+/// `[workload.NAME]` stands for groups of layouts; a file may have nothing else of `[workload]`.
+fn allow_named_workloads(properties: &mut Map<String, Json>) {
+    let workload = properties.get_mut(sections::WORKLOAD);
+    if let Some(schema) = workload.and_then(Json::as_object_mut) {
+        schema.remove("required");
+        schema.insert("additionalProperties".to_owned(), json!({"type": "object"}));
+    }
+}
+
 /// Layouts may say what the sections say: below them, or, where the key is no other's, among their
 /// own keys.
 fn put_overrides(properties: &mut Map<String, Json>) {
@@ -93,10 +103,28 @@ fn put_overrides(properties: &mut Map<String, Json>) {
         .and_then(|layout| layout.pointer_mut("/items/properties"))
         .and_then(Json::as_object_mut);
     if let Some(layout) = layout {
-        for (key, value) in more {
-            layout.entry(key).or_insert(value);
+        for (key, value) in &more {
+            layout.entry(key).or_insert_with(|| value.clone());
+        }
+        layout.insert(sections::GROUP.to_owned(), group_schema(more));
+    }
+}
+
+/// Groups say what layouts say, but for lists of guests; a workload may be named.
+fn group_schema(overrides: Map<String, Json>) -> Json {
+    let section = &sections::GROUP_SECTION;
+    let mut schema = table_schema(section.name, (section.keys)(), section.meaning);
+    if let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut) {
+        for (key, value) in overrides {
+            let value = if key == sections::WORKLOAD {
+                json!({"anyOf": [value, {"type": "string"}]})
+            } else {
+                value
+            };
+            properties.entry(key).or_insert(value);
         }
     }
+    json!({"type": "array", "items": schema, "minItems": 1, "maxItems": sections::MOST_GROUPS})
 }
 
 /// Scales hold the sections of the study, of which nothing is required; layouts are replaced as a

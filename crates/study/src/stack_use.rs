@@ -105,6 +105,14 @@ pub enum StackKind {
     Simulated,
 }
 
+impl StackKind {
+    /// As it is written in studies.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Named::name(self)
+    }
+}
+
 /// Database servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

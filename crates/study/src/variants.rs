@@ -10,7 +10,7 @@ use crate::{
     design::{self, Aliases, Design},
     factors::{self, Found},
     grammar::{Context, Spans},
-    model::{Layout, Override, Study},
+    model::{Layout, LayoutGroup, Override, Study},
     names::nearest,
     overrides::{self, LayoutSet},
     plan::{Factor, Variant},
@@ -29,8 +29,8 @@ pub(crate) struct Expansion {
     pub(crate) study: Study,
     /// At least one; the first has the first level of every factor.
     pub(crate) variants: Vec<Variant>,
-    /// Where the keys of each variant stand.
-    pub(crate) spans: Vec<Spans>,
+    /// Where the keys of each variant stand, for each of its studies.
+    pub(crate) spans: Vec<Vec<Spans>>,
     pub(crate) factors: Vec<Factor>,
     pub(crate) design: Design,
     /// The level of each factor in each variant.
@@ -68,66 +68,130 @@ pub(crate) fn expand(
 struct Part {
     places: Vec<usize>,
     overrides: Vec<Override>,
+    groups: Vec<LayoutGroup>,
     expansion: Expansion,
 }
 
 /// Reads one set. Each level is read once in the company of first levels, so that problems are
 /// found in little time; only a study without problems is read under every combination.
+///
+/// The groups of a layout share the levels of a factor that several of them have.
 fn expand_set(mut set: LayoutSet<'_>, source: &Source, context: &mut Context) -> Option<Part> {
     let before = context.findings.len();
-    let found = factors::find(&mut set.root, context);
-    let base = read(&set.root, source, context);
-    for (index, factor) in found.iter().enumerate() {
-        read_levels(
-            &set.root,
-            &found,
-            index,
-            factor,
-            base.as_ref(),
-            source,
-            context,
-        );
+    let said = set.levels();
+    let groups: Vec<SetGroup<'_>> = std::mem::take(&mut set.roots)
+        .into_iter()
+        .map(|root| SetGroup::read(root, source, context))
+        .collect();
+    let shared = shared_factors(&groups, context);
+    let bases: Option<Vec<&Read>> = groups.iter().map(|group| group.base.as_ref()).collect();
+    let bases = bases?;
+    let (study, design, spans) = bases.first()?;
+    let rows = rows(*design, &shared, spans, context);
+    for (study, _, spans) in &bases {
+        context.spans = spans.clone();
+        check_size(study, rows.as_ref().map_or(1, Vec::len), context);
     }
-    let (study, design, spans) = base?;
-    let rows = rows(design, &found, &spans, context);
-    context.spans = spans;
-    check_size(&study, rows.as_ref().map_or(1, Vec::len), context);
     if context.findings.len() > before {
         return None;
     }
     let rows = rows?;
-    let said = set.levels();
     let (mut variants, mut places) = (Vec::new(), Vec::new());
     for (id, row) in (1..).zip(&rows) {
-        let (study, _, spans) = read(&factors::choose(&set.root, &found, row), source, context)?;
-        let levels = found
+        let mut studies = Vec::new();
+        let mut spans_of = Vec::new();
+        for group in &groups {
+            let row = group.row(&shared, row);
+            let chosen = factors::choose(&group.root, &group.found, &row);
+            let (study, _, spans) = read(&chosen, source, context)?;
+            studies.push(alone(study));
+            spans_of.push(spans);
+        }
+        let levels = shared
             .iter()
             .zip(row)
             .map(|(factor, level)| factor.level(*level));
         let levels = levels.chain(said.iter().cloned()).collect();
-        // What the layouts are compared with is in the study of the file: others may not be in this
-        // one.
-        let mut study = study;
-        study
-            .layouts
-            .iter_mut()
-            .for_each(|layout| layout.baseline = None);
-        variants.push(Variant { id, levels, study });
-        places.push(spans);
+        let study = studies.remove(0);
+        variants.push(Variant {
+            id,
+            levels,
+            study,
+            further: studies,
+        });
+        places.push(spans_of);
     }
     let expansion = Expansion {
-        study,
+        study: (*study).clone(),
         variants,
         spans: places,
-        factors: found.iter().map(Found::named).collect(),
-        design,
+        factors: shared.iter().map(|factor| factor.named()).collect(),
+        design: *design,
         rows,
     };
     Some(Part {
         places: set.places,
         overrides: set.overrides,
+        groups: set.groups,
         expansion,
     })
+}
+
+/// A study of a variant without what its layouts are compared with, and how they are repeated: that
+/// is in the study of the file, and other layouts may not be in this one.
+fn alone(mut study: Study) -> Study {
+    for layout in &mut study.layouts {
+        layout.baseline = None;
+        layout.tiles.clear();
+    }
+    study
+}
+
+/// The study of one group of a set, or of all guests where they are alike.
+struct SetGroup<'i> {
+    root: DeTable<'i>,
+    found: Vec<Found<'i>>,
+    /// With the first level of each factor.
+    base: Option<Read>,
+}
+
+impl<'i> SetGroup<'i> {
+    /// Reads every level once.
+    fn read(mut root: DeTable<'i>, source: &Source, context: &mut Context) -> Self {
+        let found = factors::find(&mut root, context);
+        let base = read(&root, source, context);
+        for (index, factor) in found.iter().enumerate() {
+            read_levels(&root, &found, index, factor, base.as_ref(), source, context);
+        }
+        Self { root, found, base }
+    }
+
+    /// Its own levels in a row of those of all groups.
+    fn row(&self, shared: &[&Found<'_>], row: &[usize]) -> Vec<usize> {
+        let level = |own: &Found<'_>| {
+            let place = shared.iter().position(|factor| factor.key == own.key);
+            place.and_then(|place| row.get(place)).copied().unwrap_or(0)
+        };
+        self.found.iter().map(level).collect()
+    }
+}
+
+/// The factors of all groups, each once, with the same levels wherever they are.
+fn shared_factors<'g, 'i>(groups: &'g [SetGroup<'i>], context: &mut Context) -> Vec<&'g Found<'i>> {
+    let mut shared: Vec<&Found<'_>> = Vec::new();
+    for factor in groups.iter().flat_map(|group| &group.found) {
+        match shared.iter().find(|known| known.key == factor.key) {
+            None => shared.push(factor),
+            Some(known) if known.named() == factor.named() => {}
+            Some(_) => {
+                let key = printable(&factor.key, 100);
+                let message = format!("the groups compare other levels of `{key}`");
+                let help = "give all of them the same list, or each one value";
+                context.refuse::<()>(Code::Contradiction, factor.span.clone(), message, help);
+            }
+        }
+    }
+    shared
 }
 
 /// All sets together: variants are numbered through, factors united, layouts in the order of the
@@ -140,9 +204,9 @@ fn join(parts: Vec<Part>, context: &mut Context) -> Option<Expansion> {
             let overrides = part.overrides.clone();
             let layout = Layout {
                 overrides,
-                ..layout.clone()
+                ..with_groups(layout.clone(), &part.groups)
             };
-            let spans = part.expansion.spans.first()?;
+            let spans = part.expansion.spans.first()?.first()?;
             let span = |key: &str| spans.nearest(&format!("layout[{index}].{key}"));
             layouts.push((*place, layout, span("name"), span("baseline")));
         }
@@ -155,7 +219,7 @@ fn join(parts: Vec<Part>, context: &mut Context) -> Option<Expansion> {
         if all.design == Design::Screening && part.factors != all.factors {
             let message = "a screening design compares the same factors in every layout";
             let help = "write `design = \"full\"`, or keep the layout from its own values";
-            let span = part.spans.first()?.nearest("design");
+            let span = part.spans.first()?.first()?.nearest("design");
             return context.refuse(Code::Contradiction, span, message, help);
         }
         unite(&mut all.factors, part.factors);
@@ -177,6 +241,20 @@ fn join(parts: Vec<Part>, context: &mut Context) -> Option<Expansion> {
     }
     all.study.layouts = layouts.into_iter().map(|(_, layout, ..)| layout).collect();
     Some(all)
+}
+
+/// A layout with its groups, which has no guests of its own.
+fn with_groups(layout: Layout, groups: &[LayoutGroup]) -> Layout {
+    if groups.is_empty() {
+        return layout;
+    }
+    Layout {
+        guests: Vec::new(),
+        vcpus: Vec::new(),
+        users: None,
+        groups: groups.to_vec(),
+        ..layout
+    }
 }
 
 /// Layouts have names of their own, and are compared with others that exist.
@@ -294,11 +372,11 @@ fn read_levels(
 /// The combinations of levels, if the design can have them.
 fn rows(
     design: Design,
-    found: &[Found<'_>],
+    found: &[&Found<'_>],
     spans: &Spans,
     context: &mut Context,
 ) -> Option<Vec<Vec<usize>>> {
-    let levels: Vec<usize> = found.iter().map(Found::len).collect();
+    let levels: Vec<usize> = found.iter().map(|factor| factor.len()).collect();
     if design == Design::Screening {
         if found.is_empty() {
             let message = "a screening design compares factors, and this study has none";

@@ -136,6 +136,7 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
             aborted: None,
         }),
         verdict: None,
+        further: Vec::new(),
         resources: samples.collect(),
         machines: Vec::new(),
         audits: Vec::new(),

@@ -103,6 +103,7 @@ fn record(kind: GuestKind, users: u32, block: f64) -> TrialRecord {
         outcome: Outcome::Done,
         reasons: Vec::new(),
         verdict: None,
+        further: Vec::new(),
         measurement: Some(Measurement {
             mode: Mode::Closed,
             pacing: Pacing::Think,

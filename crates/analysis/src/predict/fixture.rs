@@ -179,6 +179,7 @@ fn record(point: &Point, study: &Study, world: &World, seed: u64) -> TrialRecord
         outcome: Ended::Done,
         reasons: Vec::new(),
         verdict: Some(judge(&study.qos, &measurement)),
+        further: Vec::new(),
         machines: Vec::new(),
         resources: if world.counters {
             guests

@@ -47,6 +47,8 @@ pub fn study_with(study: &Study, layouts: &[(String, u32, Vcpus)], loads: &[f64]
             users: None,
             baseline: None,
             overrides: Vec::new(),
+            groups: Vec::new(),
+            tiles: Vec::new(),
         })
         .collect();
     study

@@ -7,9 +7,13 @@ use crate::{
 
 pub(super) const MEASUREMENTS: Table = Table {
     name: "measurements",
-    row: "measured trial: its window, and the evidence of the driver about itself",
+    row: "measured group of a trial: its window, and the evidence of the driver about itself",
     columns: &[
         whole("trial", "Number of the trial."),
+        whole(
+            "part",
+            "Place of the measured group in its point, from 0; 0 of points without groups.",
+        ),
         text("load_model", "`closed`, `open` or `partly-open`.").from("mode"),
         text("pacing", "`think`, `cycle` or `arrivals`."),
         number(
@@ -76,7 +80,7 @@ pub(super) const MEASUREMENTS: Table = Table {
     ],
     source: Source::Stored {
         from: "measurements",
-        order: "trial",
+        order: "trial, part",
     },
 };
 
@@ -104,8 +108,8 @@ pub(super) const LIMITS: Table = Table {
             .from("coalesce(v.binding_rule = r.position, 0)"),
     ],
     source: Source::Stored {
-        from: "rules r JOIN verdicts v ON v.trial = r.trial",
-        order: "r.trial, r.position",
+        from: "rules r JOIN verdicts v ON v.trial = r.trial AND v.part = r.part",
+        order: "r.trial, r.part, r.position",
     },
 };
 

@@ -22,6 +22,7 @@ pub const TABLES: &[&Table] = &[
     &run::NOTES,
     &results::RESULTS,
     &plan::POINTS,
+    &plan::GROUPS,
     &plan::LEVELS,
     &trials::TRIALS,
     &plan::ATTEMPTS,

@@ -1,7 +1,7 @@
 //! Operations of guests, and the histograms of their times.
 
 use rookery_stats::{Latencies, OperationMeasurement};
-use rookery_store::Store;
+use rookery_store::{Store, TrialRecord};
 
 use super::{ms, number, text, whole};
 use crate::{
@@ -126,8 +126,9 @@ type OperationVisitor<'v> =
 fn each(store: &Store, visit: &mut OperationVisitor<'_>) -> Result<(), ExportError> {
     for row in store.trials()? {
         let trial = row.trial.id;
-        let measured = store.outline(trial)?.and_then(|record| record.measurement);
-        for guest in measured.iter().flat_map(|measured| &measured.guests) {
+        let record = store.outline(trial)?;
+        let measured = record.iter().flat_map(TrialRecord::measurements);
+        for guest in measured.flat_map(|measured| &measured.guests) {
             for operation in &guest.operations {
                 visit(trial, &guest.guest, operation)?;
             }

@@ -1,8 +1,9 @@
 //! What was planned, and where it stands.
 
 use rookery_store::Store;
+use rookery_study::Callers;
 
-use super::{number, text, whole};
+use super::{number, optional_text, text, whole};
 use crate::{
     ExportError, Table,
     column::{self, RowVisitor, Source},
@@ -45,6 +46,45 @@ pub(super) const POINTS: Table = Table {
         ),
     ],
     source: Source::Computed(points),
+};
+
+pub(super) const GROUPS: Table = Table {
+    name: "groups",
+    row: "group of guests of a point; one without a name where guests are all alike",
+    columns: &[
+        column::whole("point", "Number of the point."),
+        column::whole("part", "Place of the group in its point, from 0."),
+        column::text(
+            "group",
+            "Name of the group; nothing where guests are all alike.",
+        ),
+        column::text(
+            "tier_of",
+            "The group whose guests call it; nothing where users do.",
+        ),
+        column::whole("tiles", "How often the groups of the point are repeated."),
+        column::whole("guests", "Number of its guests in all tiles."),
+        column::text("kind", "Kind of its guests."),
+        column::text("stack", "Stack of its guests."),
+        column::text("workload", "Name of its workload."),
+        column::number("vcpus", "vCPUs of each guest."),
+        column::whole("memory_mib", "Memory limit of each guest."),
+        column::whole(
+            "users",
+            "Users, or terminals, over its guests; 0 of an open load and of a tier.",
+        ),
+        column::number(
+            "rate_per_s",
+            "Arrivals at its guests together; nothing of a closed load.",
+        ),
+        column::text("database", "What each guest has in its database."),
+        column::text("pins", "CPUs of each guest, guests joined by bars."),
+        column::text(
+            "driver_cpus",
+            "CPUs of the driver that load it, joined by commas.",
+        ),
+    ],
+    source: Source::Computed(groups),
 };
 
 pub(super) const LEVELS: Table = Table {
@@ -114,6 +154,44 @@ fn points(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> 
         ])?;
     }
     Ok(())
+}
+
+fn groups(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> {
+    let plan = store.header()?.plan;
+    for point in &plan.points {
+        for (part, (own, study)) in plan.parts(point).into_iter().enumerate() {
+            let group = own.only_group();
+            let tier_of = match &group.callers {
+                Callers::Users => None,
+                Callers::Group(front) => Some(front.as_str()),
+            };
+            let pins: Vec<String> = group.pins.iter().map(|cpus| joined(cpus)).collect();
+            visit(&[
+                whole(Some(point.id)),
+                whole(u32::try_from(part).ok()),
+                optional_text(Some(group.name.as_str()).filter(|name| !name.is_empty())),
+                optional_text(tier_of),
+                whole(Some(point.tiles)),
+                whole(Some(group.guests)),
+                text(study.guest.kind().name()),
+                text(study.stack.kind().name()),
+                text(study.workload.kind().info().name),
+                number(Some(group.vcpus.cpus())),
+                whole(Some(group.memory_mib)),
+                whole(Some(group.total_users())),
+                number(group.rate_per_s),
+                text(group.database.to_string()),
+                text(pins.join(" | ")),
+                text(joined(&point.driver_cpus(part, &plan.driver_cpus))),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+fn joined(cpus: &[u32]) -> String {
+    let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    cpus.join(",")
 }
 
 fn levels(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> {

@@ -1,7 +1,8 @@
 //! Trials and their guests, with what they carried.
 
-use rookery_stats::qos::Verdict;
+use rookery_stats::{Measurement, qos::Verdict};
 use rookery_store::{Cell, Store, TrialRecord, TrialRow, TrialStatus};
+use rookery_study::{Callers, Point};
 
 use super::{ms, number, operations::times, optional_text, text, whole};
 use crate::{
@@ -11,10 +12,14 @@ use crate::{
 
 pub(super) const TRIALS: Table = Table {
     name: "trials",
-    row: "trial",
+    row: "trial, or group of a trial that has several",
     columns: &[
         column::whole("trial", "Number of the trial."),
         column::whole("point", "Number of its point."),
+        column::text(
+            "group",
+            "The group that the numbers are of; nothing where guests are all alike.",
+        ),
         column::text("label", "Short name of its point, as in the report."),
         column::whole("repeat", "1, 2, 3, ..."),
         column::whole(
@@ -90,6 +95,7 @@ pub(super) const GUESTS: Table = Table {
     columns: &[
         column::whole("trial", "Number of the trial."),
         column::text("guest", "Name of the guest."),
+        column::text("group", "Its group; nothing where guests are all alike."),
         column::text("workload", "Name of its workload."),
         column::whole("users", "Users that were assigned to it."),
         column::number("throughput_per_min", "Units of work per minute."),
@@ -119,19 +125,49 @@ fn trials(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> 
     for row in store.trials()? {
         let record = store.outline(row.trial.id)?;
         let point = points.iter().find(|point| point.id == row.trial.point);
-        let label = point.map(rookery_study::Point::label);
-        let mut cells = planned(&row, label.as_deref());
-        cells.extend(measured(record.as_ref()));
-        visit(&cells)?;
+        let label = point.map(Point::label);
+        let groups = point.map(loaded).unwrap_or_default();
+        let parts = measured_parts(record.as_ref(), groups.len());
+        for (group, part) in groups.into_iter().zip(parts) {
+            let mut cells = planned(&row, group, label.as_deref());
+            cells.extend(measured(record.as_ref(), part));
+            visit(&cells)?;
+        }
     }
     Ok(())
 }
 
-fn planned<'r>(row: &'r TrialRow, label: Option<&'r str>) -> Vec<Cell<'r>> {
+/// What was measured of a group, and what its limits say.
+type Part<'r> = (Option<&'r Measurement>, Option<&'r Verdict>);
+
+/// So many groups as they were measured.
+fn measured_parts(record: Option<&TrialRecord>, groups: usize) -> Vec<Part<'_>> {
+    let first = record.map_or((None, None), |record| {
+        (record.measurement.as_ref(), record.verdict.as_ref())
+    });
+    let further = record.into_iter().flat_map(|record| &record.further);
+    let further = further.map(|group| (Some(&group.measurement), group.verdict.as_ref()));
+    let all = std::iter::once(first).chain(further);
+    all.chain(std::iter::repeat((None, None)))
+        .take(groups)
+        .collect()
+}
+
+/// The names of the groups of a point that have users.
+fn loaded(point: &Point) -> Vec<Option<&str>> {
+    let groups = point.groups.iter();
+    groups
+        .filter(|group| group.callers == Callers::Users)
+        .map(|group| Some(group.name.as_str()).filter(|name| !name.is_empty()))
+        .collect()
+}
+
+fn planned<'r>(row: &'r TrialRow, group: Option<&'r str>, label: Option<&'r str>) -> Vec<Cell<'r>> {
     let trial = &row.trial;
     vec![
         whole(Some(trial.id)),
         whole(Some(trial.point)),
+        optional_text(group),
         optional_text(label),
         whole(Some(trial.repeat)),
         whole(Some(trial.block)),
@@ -144,9 +180,7 @@ fn planned<'r>(row: &'r TrialRow, label: Option<&'r str>) -> Vec<Cell<'r>> {
     ]
 }
 
-fn measured(record: Option<&TrialRecord>) -> Vec<Cell<'_>> {
-    let verdict = record.and_then(|record| record.verdict.as_ref());
-    let measured = record.and_then(|record| record.measurement.as_ref());
+fn measured<'r>(record: Option<&'r TrialRecord>, (measured, verdict): Part<'r>) -> Vec<Cell<'r>> {
     let limits = measured.map(|_| limits(verdict));
     let mut cells = vec![
         number(record.map(|record| record.ready_s)),
@@ -169,7 +203,7 @@ fn measured(record: Option<&TrialRecord>) -> Vec<Cell<'_>> {
 }
 
 /// Columns of a trial that it has before it is measured.
-const PLANNED: usize = 11;
+const PLANNED: usize = 12;
 
 fn status(status: TrialStatus) -> &'static str {
     match status {
@@ -190,24 +224,30 @@ fn limits(verdict: Option<&Verdict>) -> &'static str {
 }
 
 fn guests(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> {
+    let points = store.header()?.plan.points;
     for row in store.trials()? {
         let trial = row.trial.id;
-        let Some(measured) = store.outline(trial)?.and_then(|record| record.measurement) else {
+        let Some(record) = store.outline(trial)? else {
             continue;
         };
-        for guest in &measured.guests {
-            visit(&[
-                whole(Some(trial)),
-                text(&guest.guest),
-                text(guest.counters.kind().name()),
-                whole(Some(guest.users)),
-                number(Some(guest.units_per_minute(&measured.window))),
-                number(Some(guest.requests_per_second(&measured.window))),
-                number(Some(guest.busy_s)),
-                number(Some(guest.idle_s)),
-                number(guest.drawn_delay_mean_s),
-                number(guest.actual_delay_mean_s),
-            ])?;
+        let point = points.iter().find(|point| point.id == row.trial.point);
+        let groups = point.map(loaded).unwrap_or_default();
+        for (group, measured) in groups.into_iter().zip(record.measurements()) {
+            for guest in &measured.guests {
+                visit(&[
+                    whole(Some(trial)),
+                    text(&guest.guest),
+                    optional_text(group),
+                    text(guest.counters.kind().name()),
+                    whole(Some(guest.users)),
+                    number(Some(guest.units_per_minute(&measured.window))),
+                    number(Some(guest.requests_per_second(&measured.window))),
+                    number(Some(guest.busy_s)),
+                    number(Some(guest.idle_s)),
+                    number(guest.drawn_delay_mean_s),
+                    number(guest.actual_delay_mean_s),
+                ])?;
+            }
         }
     }
     Ok(())

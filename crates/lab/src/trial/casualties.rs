@@ -11,19 +11,20 @@ pub(crate) struct Starved {
     pub(crate) limit_mib: u64,
 }
 
-/// The living that lack memory; of the dead, the reason of their death says it.
+/// The living that lack memory, each with its limit; of the dead, the reason of their death says it.
 pub(super) fn casualties(
     guests: &[Box<dyn Guest>],
     deaths: &[GuestDeath],
-    limit_mib: u64,
+    limits_mib: &[u64],
 ) -> Vec<Starved> {
     guests
         .iter()
-        .filter(|guest| deaths.iter().all(|death| death.guest != guest.name()))
-        .map(|guest| Starved {
+        .zip(limits_mib)
+        .filter(|(guest, _)| deaths.iter().all(|death| death.guest != guest.name()))
+        .map(|(guest, limit_mib)| Starved {
             guest: guest.name().to_owned(),
             killed: guest.memory_kills(),
-            limit_mib,
+            limit_mib: *limit_mib,
         })
         .filter(|starved| starved.killed > 0)
         .collect()

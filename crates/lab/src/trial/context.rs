@@ -1,13 +1,11 @@
 //! What a trial is about, and what all trials of a run share.
 
-use rookery_guest::Guest;
 use rookery_host::RunId;
-use rookery_stack::{BuiltStack, EffectiveSetting, StackContext, StackError};
 use rookery_study::{Plan, Point, Study, Trial};
 
-use crate::{context::LabContext, storage};
+use crate::{context::LabContext, group_context::GroupContext};
 
-/// Everything that the trials of one run in one lab share.
+/// Everything that the trials of one run share. The context is that of the first lab.
 #[derive(Clone, Copy)]
 pub(crate) struct TrialRunner<'a> {
     pub(crate) context: LabContext<'a>,
@@ -15,25 +13,33 @@ pub(crate) struct TrialRunner<'a> {
     pub(crate) run: &'a RunId,
 }
 
-/// One trial: its point, what its variant asks for, its stack with a template.
+/// One trial: its point, and what each of its groups needs.
 pub(crate) struct TrialContext<'a> {
     pub(crate) trial: &'a Trial,
+    /// The whole point.
     pub(crate) point: &'a Point,
-    pub(crate) study: &'a Study,
-    pub(crate) stack: BuiltStack,
+    /// Its groups in their order, at least one.
+    pub(crate) groups: Vec<GroupContext<'a>>,
 }
 
-impl TrialContext<'_> {
-    /// All settings in force in a guest: those of its stack and of its storage.
-    pub(super) fn settings(
-        &self,
-        context: &StackContext<'_>,
-        guest: &dyn Guest,
-        index: usize,
-    ) -> Result<Vec<EffectiveSetting>, StackError> {
-        let stack = self.stack.guests();
-        let mut settings = stack.settings(context, guest, self.point, index)?;
-        settings.extend(storage::readings(guest));
-        Ok(settings)
+impl<'a> TrialContext<'a> {
+    /// The study that stands for the trial where one must: that of its first group.
+    pub(crate) fn study(&self) -> Option<&'a Study> {
+        self.groups.first().map(|group| group.study)
+    }
+
+    /// The group of a guest, by the guest's place among all, and its place in the group.
+    pub(crate) fn group_of(&self, guest: usize) -> Option<(&GroupContext<'a>, usize)> {
+        let own = self
+            .groups
+            .iter()
+            .rev()
+            .find(|group| group.before <= guest)?;
+        Some((own, guest - own.before))
+    }
+
+    /// The groups that have users.
+    pub(crate) fn loaded(&self) -> impl Iterator<Item = &GroupContext<'a>> {
+        self.groups.iter().filter(|group| group.has_users())
     }
 }

@@ -4,9 +4,11 @@ use rookery_stats::{
     GuestMeasurement, MachineLook, Measurement, Mode, ResourceSample, checks::Remark, qos,
     trial_checks::of_trial,
 };
-use rookery_store::{AuditRow, GuestAudit, GuestLog, Outcome, Reason, TrialRecord, Tuning};
+use rookery_store::{
+    AuditRow, GroupRecord, GuestAudit, GuestLog, Outcome, Reason, TrialRecord, Tuning,
+};
 use rookery_study::Study;
-use rookery_workload::Counters;
+use rookery_workload::{Counters, Proof};
 
 use rookery_monitor::GuestDeath;
 use rookery_stack::Found;
@@ -17,9 +19,32 @@ use crate::{
     event::{Event, Headline},
 };
 
-/// All that a trial left behind.
-pub(crate) struct Evidence {
+/// What was measured of one group.
+pub(crate) struct Measured<'a> {
+    /// Its name; empty where guests are all alike.
+    pub(crate) group: &'a str,
+    /// What judges it.
+    pub(crate) study: &'a Study,
     pub(crate) measurement: Measurement,
+}
+
+impl Measured<'_> {
+    /// A reason of its own, which names its group where there is one.
+    fn reason(&self, reason: Reason) -> Reason {
+        match self.group {
+            "" => reason,
+            group => Reason {
+                text: format!("group {group}: {}", reason.text),
+                ..reason
+            },
+        }
+    }
+}
+
+/// All that a trial left behind.
+pub(crate) struct Evidence<'a> {
+    /// Of each group that has users, in their order.
+    pub(crate) measured: Vec<Measured<'a>>,
     pub(crate) resources: Vec<ResourceSample>,
     pub(crate) machines: Vec<MachineLook>,
     /// A wall clock that was set during the load.
@@ -36,9 +61,12 @@ pub(crate) struct Evidence {
 
 /// Judge a trial. The order of accusations: a dead or silent guest or a lost order fails it; a
 /// driver at fault, or no steady state, makes it void; only then is QoS judged.
-pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
+///
+/// A trial of groups stands and falls as a whole: what makes one of them void makes the trial void,
+/// because all of them ran beside each other. Each is judged by its own limits.
+pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
     let Evidence {
-        measurement,
+        measured,
         resources,
         machines,
         clock_step,
@@ -76,18 +104,19 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
             .filter(|audit| !audit.consistent)
             .map(|audit| Reason::new("audit", format!("guest {}: {}", audit.guest, audit.detail))),
     );
-    failures.extend(silent(&measurement).map(|text| Reason::new("silent", text)));
-    let remarks = of_trial(&measurement, &resources, &study.intent());
-    let remarks = remarks
-        .into_iter()
-        .map(|(_, remark)| remark)
-        .chain(clock_step);
+    for one in &measured {
+        let silent = silent(&one.measurement);
+        failures.extend(silent.map(|text| one.reason(Reason::new("silent", text))));
+    }
+    let own = with_shared_cpus(&measured);
+    let of_groups = measured.iter().zip(&own).flat_map(|(one, measurement)| {
+        let remarks = of_trial(measurement, &resources, &one.study.intent());
+        let faults = remarks.into_iter().filter_map(|(_, remark)| fault(remark));
+        faults.map(|fault| one.reason(fault)).collect::<Vec<_>>()
+    });
     // Warnings are in the evidence: the report finds them there.
-    let faults: Vec<Reason> = remarks
-        .filter_map(|remark| match remark {
-            Remark::Fault(fault) => Some(Reason::from(fault)),
-            Remark::Warning(_) => None,
-        })
+    let faults: Vec<Reason> = of_groups
+        .chain(clock_step.and_then(fault))
         .chain(strayed)
         .collect();
     let (outcome, reasons) = match (failures.is_empty(), faults.is_empty()) {
@@ -95,12 +124,17 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
         (true, false) => (Outcome::Void, faults),
         (true, true) => (Outcome::Done, Vec::new()),
     };
-    let verdict = qos::judge(&study.qos, &measurement);
+    let mut judged = measured.into_iter().map(|one| GroupRecord {
+        verdict: Some(qos::judge(&one.study.qos, &one.measurement)),
+        measurement: one.measurement,
+    });
+    let first = judged.next();
     TrialRecord {
         outcome,
         reasons,
-        verdict: Some(verdict),
-        measurement: Some(measurement),
+        verdict: first.as_ref().and_then(|first| first.verdict.clone()),
+        measurement: first.map(|first| first.measurement),
+        further: judged.collect(),
         resources,
         machines,
         audits,
@@ -108,6 +142,36 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
         tunings,
         ready_s,
     }
+}
+
+fn fault(remark: Remark) -> Option<Reason> {
+    match remark {
+        Remark::Fault(fault) => Some(Reason::from(fault)),
+        Remark::Warning(_) => None,
+    }
+}
+
+/// The measurements with the CPU time of all groups whose drivers share CPUs: a CPU that three
+/// groups keep busy is busy, whatever each of them takes.
+fn with_shared_cpus(measured: &[Measured<'_>]) -> Vec<Measurement> {
+    let with_others = |one: &Measured<'_>| {
+        let mut own = one.measurement.clone();
+        let others = measured.iter().map(|other| &other.measurement.driver);
+        let sharing = others.filter(|other| {
+            let shared = |cpu: &u32| own.driver.cpus.contains(cpu);
+            other.cpus.iter().any(shared)
+        });
+        let cpus = own.driver.cpus.len().max(1) as f64;
+        let used: f64 = sharing
+            .map(|driver| driver.cpu_share * driver.cpus.len() as f64)
+            .sum();
+        own.driver.cpu_share = used / cpus;
+        own
+    };
+    if measured.len() < 2 {
+        return measured.iter().map(|one| one.measurement.clone()).collect();
+    }
+    measured.iter().map(with_others).collect()
 }
 
 /// Guests that were asked and answered nothing in the window: starved or stuck, which is no fault
@@ -134,14 +198,27 @@ fn silent(measurement: &Measurement) -> impl Iterator<Item = String> {
     })
 }
 
+/// What users were told of what a guest holds.
+pub(crate) struct Told {
+    /// Name of the guest.
+    pub(crate) guest: String,
+    /// What it must hold.
+    pub(crate) proof: Proof,
+    /// Who was told.
+    pub(crate) clients: &'static str,
+}
+
 /// Compare what a guest holds with what its users were told.
 pub(crate) fn audit(
-    measured: &GuestMeasurement,
+    told: &Told,
     found: Result<Found, TrialError>,
     deaths: &[GuestDeath],
 ) -> GuestAudit {
-    let proof = measured.counters.proof();
-    let clients = measured.info().clients.plural;
+    let Told {
+        guest,
+        proof,
+        clients,
+    } = told;
     let (found, faults) = match found {
         Ok(found) => {
             let mut faults = found.faults;
@@ -153,7 +230,7 @@ pub(crate) fn audit(
             vec![format!("the database could not be audited: {error}")],
         ),
     };
-    let rows = proof.rows.into_iter().map(|proof| AuditRow {
+    let rows = proof.rows.iter().cloned().map(|proof| AuditRow {
         found: found
             .iter()
             .find(|found| found.what == proof.what)
@@ -161,9 +238,9 @@ pub(crate) fn audit(
         proof,
     });
     GuestAudit {
-        guest: measured.guest.clone(),
+        guest: guest.clone(),
         rows: rows.collect(),
-        killed: deaths.iter().any(|death| death.guest == measured.guest),
+        killed: deaths.iter().any(|death| death.guest == *guest),
         consistent: faults.is_empty(),
         detail: faults.join("; "),
     }
@@ -181,19 +258,27 @@ pub(crate) fn ended(trial: u32, record: &TrialRecord) -> Event {
         outcome: outcome_name(record.outcome).to_owned(),
         reasons: texts(&record.reasons),
         headline: record.measurement.as_ref().and_then(headline),
-        qos: record
-            .verdict
-            .as_ref()
-            .filter(|verdict| {
-                record.outcome == Outcome::Done
-                    && !verdict.rules.is_empty()
-                    && (verdict.passed || verdict.failed())
-            })
-            .map(|verdict| verdict.passed),
+        qos: limits_kept(record),
     }
 }
 
-/// The metric that a trial is summed up by, all guests together.
+/// Whether the limits of all groups were kept; nothing where there are none, or it cannot be said.
+fn limits_kept(record: &TrialRecord) -> Option<bool> {
+    let mut judged = record
+        .verdicts()
+        .filter(|verdict| {
+            record.outcome == Outcome::Done
+                && !verdict.rules.is_empty()
+                && (verdict.passed || verdict.failed())
+        })
+        .map(|verdict| verdict.passed)
+        .peekable();
+    judged.peek()?;
+    Some(judged.all(|passed| passed))
+}
+
+/// The metric that a trial is summed up by, all guests together; of the first group where there are
+/// several.
 fn headline(measurement: &Measurement) -> Option<Headline> {
     let info = measurement.info()?;
     let all = Counters::together(measurement.guests.iter().map(|guest| &guest.counters))?;
@@ -223,6 +308,7 @@ mod tests {
             outcome: Outcome::Failed,
             reasons: vec![Reason::new("error", "no clone")],
             measurement: None,
+            further: Vec::new(),
             verdict: None,
             resources: Vec::new(),
             machines: Vec::new(),

@@ -1,24 +1,27 @@
 //! The load of a trial, and what is seen beside it.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, thread, time::Duration};
 
-use rookery_driver::{Phases, Progress};
-use rookery_monitor::{LoadSchedule, SamplerConfig, Samplers};
+use rookery_driver::{DriverError, Phases, Progress};
+use rookery_monitor::{LoadSchedule, LoadState, Observations, SamplerConfig, Samplers};
+use rookery_stats::Measurement;
 
 use super::context::{TrialContext, TrialRunner};
 use crate::{
+    common_start::CommonStart,
     error::{Failure, LabError},
     event::Event,
+    group_context::GroupContext,
     guest_set::GuestSet,
     observed::Observed,
     targets::Targets,
-    workloads,
+    workloads::{self, LoadRequest, TrialLoad, group_seed},
 };
 
 /// Time between two samples of resources.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
-/// Put the load on while watching the guests: one that dies ends the load.
+/// Put the loads of all groups on while watching the guests: one that dies ends the load.
 ///
 /// # Errors
 /// When no load was put on.
@@ -27,35 +30,140 @@ pub(crate) fn observe(
     trial: &TrialContext<'_>,
     guests: &mut GuestSet<'_>,
 ) -> Result<Observed, Failure> {
-    let targets = Targets::new(runner.context.lab, guests.guests());
-    let load = workloads::load(
-        runner.plan,
-        trial.trial,
-        trial.point,
-        &trial.stack,
-        &targets,
-    );
+    let loads = loads(trial, guests);
+    let Some(first) = loads.first() else {
+        return Err(LabError::NotSimulated.into());
+    };
+    let mut cpus: Vec<u32> = loads.iter().flat_map(|load| load.cpus()).copied().collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let probes = trial
+        .loaded()
+        .map(|group| workloads::probes(&group.stack, &guests.guests()[group.range()]));
+    let probes: Vec<_> = probes.collect();
+    let counts: Vec<usize> = probes.iter().map(Vec::len).collect();
     let config = SamplerConfig {
-        cpus: load.cpus().to_vec(),
+        cpus,
         interval: SAMPLE_EVERY,
-        schedule: schedule(load.phases()),
-        databases: workloads::probes(&trial.stack, guests.guests()),
+        // All groups have the same phases.
+        schedule: schedule(first.phases()),
+        databases: probes.into_iter().flatten().collect(),
     };
     let samplers = Samplers::new(&config, guests.guests());
     let (measured, seen) = samplers
         .run(guests.guests_mut(), runner.context.stop, |state| {
-            load.run(state, &|progress| {
-                (runner.context.listener)(&event(trial.trial.id, load.phases(), &progress));
+            drive_all(&loads, state, &|progress| {
+                (runner.context.listener)(&event(trial.trial.id, first.phases(), &progress));
             })
         })
         .map_err(LabError::Sampling)?;
-    let mut measurement = measured?;
-    let silent = workloads::attach(&trial.stack, &mut measurement, &seen.databases);
+    let mut measured = measured?;
+    let silent = attach(trial, &mut measured, &counts, &seen);
     Ok(Observed {
-        measurement,
+        measured,
         seen,
         silent,
     })
+}
+
+/// The load of each group that has users.
+fn loads(trial: &TrialContext<'_>, guests: &GuestSet<'_>) -> Vec<Box<dyn TrialLoad>> {
+    let load = |(place, group): (usize, &GroupContext<'_>)| {
+        let targets = Targets::new(group.context.lab, &guests.guests()[group.range()]);
+        let request = LoadRequest {
+            purpose: trial.trial.purpose,
+            seed: group_seed(trial.trial.seed, place),
+            study: group.study,
+            point: &group.point,
+            whole: trial.point,
+            driver_cpus: &group.driver_cpus,
+            targets: &targets,
+        };
+        workloads::load(&request, &group.stack)
+    };
+    trial.loaded().enumerate().map(load).collect()
+}
+
+/// Put all loads on at one common start; the progress is that of all together.
+fn drive_all(
+    loads: &[Box<dyn TrialLoad>],
+    state: &LoadState,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Vec<Measurement>, Failure> {
+    let start = CommonStart::new(loads.len());
+    let told = TotalProgress::new(loads.len());
+    let (start, told) = (&start, &told);
+    let all: Vec<Result<Measurement, Failure>> = thread::scope(|scope| {
+        let drivers = loads.iter().enumerate().map(|(place, load)| {
+            scope.spawn(move || {
+                let party = start.party();
+                let begin = || {
+                    let begin = party.wait();
+                    state.begin(begin);
+                    begin
+                };
+                let driven = load.drive(&begin, state.end_early(), &|own| {
+                    told.tell(place, own, progress);
+                });
+                if driven.is_err() {
+                    // The others would measure guests that lack their neighbours.
+                    state.end_early().store(true, Ordering::Relaxed);
+                }
+                driven
+            })
+        });
+        let drivers: Vec<_> = drivers.collect();
+        let ended = drivers.into_iter().map(|driver| {
+            driver
+                .join()
+                .unwrap_or_else(|_| Err(LabError::Driver(DriverError::Panicked).into()))
+        });
+        ended.collect()
+    });
+    all.into_iter().collect()
+}
+
+/// The progress of all groups together: each reports its own.
+struct TotalProgress(std::sync::Mutex<Vec<(f64, f64)>>);
+
+impl TotalProgress {
+    fn new(groups: usize) -> Self {
+        Self(std::sync::Mutex::new(vec![(0.0, 0.0); groups]))
+    }
+
+    /// Takes in the progress of a group; the first one's is the clock of all.
+    fn tell(&self, place: usize, own: Progress, progress: &(dyn Fn(Progress) + Sync)) {
+        let rates = &mut *self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        rates[place] = (own.requests_per_s, own.errors_per_s);
+        if place == 0 {
+            progress(Progress {
+                requests_per_s: rates.iter().map(|(requests, _)| requests).sum(),
+                errors_per_s: rates.iter().map(|(_, errors)| errors).sum(),
+                ..own
+            });
+        }
+    }
+}
+
+/// Put what the databases said of themselves beside the counters of their guests; the first that
+/// said nothing. `counts` = how many databases each group has.
+fn attach(
+    trial: &TrialContext<'_>,
+    measured: &mut [Measurement],
+    counts: &[usize],
+    seen: &Observations,
+) -> Option<String> {
+    let mut looks = seen.databases.as_slice();
+    let mut silent = None;
+    for ((group, measurement), count) in trial.loaded().zip(measured).zip(counts) {
+        let (own, rest) = looks.split_at((*count).min(looks.len()));
+        looks = rest;
+        silent = silent.or(workloads::attach(&group.stack, measurement, own));
+    }
+    silent
 }
 
 fn schedule(phases: &Phases) -> LoadSchedule {

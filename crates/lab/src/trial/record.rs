@@ -14,6 +14,7 @@ pub(crate) fn failed(reason: &str, ready_s: f64) -> TrialRecord {
         outcome: Outcome::Failed,
         reasons: vec![Reason::new("error", reason)],
         measurement: None,
+        further: Vec::new(),
         verdict: None,
         resources: Vec::new(),
         machines: Vec::new(),

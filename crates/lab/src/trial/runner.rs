@@ -3,23 +3,30 @@
 use std::{fs::File, path::Path, time::Instant};
 
 use rookery_guest::GuestError;
-use rookery_stack::{EffectiveSetting, Stack, StackError};
-use rookery_store::{Store, TrialRecord};
-use rookery_study::{GuestKind, Point, Study, Trial};
+use rookery_host::residence::Residence;
+use rookery_monitor::GuestDeath;
+use rookery_stack::{EffectiveSetting, OpenStack, StackError};
+use rookery_stats::{GuestMeasurement, Measurement};
+use rookery_store::{GuestAudit, Reason, Store, TrialRecord, Tuning};
+use rookery_study::{GuestKind, Point, Trial};
+use rookery_workload::Counters;
 
 use super::{
-    casualties::{casualties, is_casualty},
+    casualties::{Starved, casualties, is_casualty},
     context::{TrialContext, TrialRunner},
-    judgement::{Evidence, audit, judge, texts},
+    judgement::{Evidence, Measured, Told, audit, judge, texts},
     load::observe,
     placement,
     record::{failed, logs, reason, tunings},
 };
 use crate::{
+    context::LabContext,
     error::{Failure, LabError},
     event::Event,
+    group_context::GroupContext,
     guest_set::GuestSet,
     observed::Observed,
+    tiers::{called_by, part_of},
     workloads::{self, Calibration},
 };
 
@@ -35,22 +42,40 @@ pub(crate) enum TrialEnd {
 }
 
 impl<'a> TrialRunner<'a> {
-    /// The template of a trial's stack, built or found.
+    /// The groups of a trial with the templates of their stacks, built or found, each in its lab.
     ///
     /// # Errors
-    /// When it cannot be built, or the user wants no more.
+    /// When one cannot be built, or the user wants no more.
     pub(crate) fn prepare(
         &self,
         trial: &'a Trial,
         point: &'a Point,
-        study: &'a Study,
-        stack: &dyn Stack,
+        labs: &[LabContext<'a>],
     ) -> Result<TrialContext<'a>, LabError> {
+        let (mut groups, mut before) = (Vec::new(), 0);
+        let parts = self.plan.parts(point).into_iter().zip(labs);
+        for (index, ((part, study), context)) in parts.enumerate() {
+            let of_stack = part_of(point, index);
+            let OpenStack::Guests(stack) = rookery_stack::open_part(study, of_stack)? else {
+                return Err(LabError::NotSimulated);
+            };
+            let built = context.build(stack.as_ref(), part.only_group().database)?;
+            let guests = part.guests() as usize;
+            groups.push(GroupContext {
+                point: part,
+                study,
+                stack: built,
+                context: *context,
+                driver_cpus: point.driver_cpus(index, &self.plan.driver_cpus),
+                before,
+                tier: point.tier_of(index),
+            });
+            before += guests;
+        }
         Ok(TrialContext {
             trial,
             point,
-            study,
-            stack: self.context.build(stack, point.only_group().database)?,
+            groups,
         })
     }
 
@@ -64,18 +89,24 @@ impl<'a> TrialRunner<'a> {
         store: &Store,
         trial: &mut TrialContext<'_>,
     ) -> Result<(), Failure> {
-        let calibration =
-            workloads::calibration(self.plan, trial.point, trial.study, &trial.stack, store)?;
+        // Groups of a layout are never calibrated: the plan refuses it.
+        let [group] = trial.groups.as_mut_slice() else {
+            return Ok(());
+        };
+        let (point, study) = (&group.point, group.study);
+        let calibration = workloads::calibration(self.plan, point, study, &group.stack, store)?;
         let Some(mut calibration) = calibration else {
             return Ok(());
         };
-        if !calibration.apply_known(&mut trial.stack) {
-            let mut guests = GuestSet::hold(self.context, trial.study, self.run)?;
+        if !calibration.apply_known(&mut group.stack) {
+            let mut guests = GuestSet::hold(self.context, study, self.run)?;
             let searched = self.search(&mut calibration, trial, &mut guests);
             let closed = guests.close();
             searched?;
             closed?;
-            calibration.keep(store, &mut trial.stack)?;
+            if let Some(group) = trial.groups.first_mut() {
+                calibration.keep(store, &mut group.stack)?;
+            }
         }
         Ok(())
     }
@@ -86,7 +117,11 @@ impl<'a> TrialRunner<'a> {
         trial: &mut TrialContext<'_>,
         guests: &mut GuestSet<'_>,
     ) -> Result<(), Failure> {
-        while calibration.next_round(&mut trial.stack) {
+        loop {
+            let stack = trial.groups.first_mut().map(|group| &mut group.stack);
+            if !stack.is_some_and(|stack| calibration.next_round(stack)) {
+                break;
+            }
             let round = self.calibration_round(trial, guests);
             if self.context.stopped() {
                 return Err(round.err().unwrap_or_else(|| StackError::Stopped.into()));
@@ -102,9 +137,10 @@ impl<'a> TrialRunner<'a> {
         trial: &TrialContext<'_>,
         guests: &mut GuestSet<'_>,
     ) -> Result<Observed, Failure> {
-        guests.bring_up(trial.study, &trial.stack, trial.point)?;
-        let stack = trial.stack.guests();
-        guests.each(|_, context, guest| stack.warm(context, guest))?;
+        guests.bring_up(&trial.groups)?;
+        guests.each(&trial.groups, |group, _, context, guest| {
+            group.stack.guests().warm(context, guest)
+        })?;
         let observed = observe(self, trial, guests)?;
         guests.remove().map_err(LabError::Left)?;
         Ok(observed)
@@ -115,9 +151,12 @@ impl<'a> TrialRunner<'a> {
     /// # Errors
     /// What does not concern this trial alone: no driver, no host settings.
     pub(crate) fn perform(&self, trial: &TrialContext<'_>) -> Result<TrialEnd, LabError> {
-        let mut guests = GuestSet::hold(self.context, trial.study, self.run)?;
+        let study = trial.study().ok_or(LabError::NothingToRehearse)?;
+        let mut guests = GuestSet::hold(self.context, study, self.run)?;
         self.report_start(trial.trial, trial.point);
-        write_out(&trial.stack.guests().template().root);
+        for group in &trial.groups {
+            write_out(&group.stack.guests().template().root);
+        }
         let began = Instant::now();
         let record = match self.measure(trial, &mut guests) {
             Ok(record) => record,
@@ -155,18 +194,17 @@ impl<'a> TrialRunner<'a> {
         trial: &TrialContext<'_>,
         guests: &mut GuestSet<'_>,
     ) -> Result<TrialRecord, Failure> {
-        let times = guests.bring_up(trial.study, &trial.stack, trial.point)?;
+        let times = guests.bring_up(&trial.groups)?;
         let ready_s = times.ready.as_secs_f64();
         (self.context.listener)(&Event::GuestsReady {
             trial: trial.trial.id,
             guests: trial.point.guests(),
             seconds: ready_s,
         });
-        let stack = trial.stack.guests();
         tracing::debug!("guests are warmed, their settings read");
-        let at_start = guests.each(|index, context, guest| {
-            stack.warm(context, guest)?;
-            trial.settings(context, guest, index)
+        let at_start = guests.each(&trial.groups, |group, index, context, guest| {
+            group.stack.guests().warm(context, guest)?;
+            group.settings(context, guest, index)
         })?;
         let observed = tracing::info_span!("load").in_scope(|| observe(self, trial, guests))?;
         if self.context.stopped() {
@@ -186,73 +224,148 @@ impl<'a> TrialRunner<'a> {
         ready_s: f64,
     ) -> TrialRecord {
         let Observed {
-            measurement,
+            measured,
             seen,
             silent,
         } = observed;
-        let starved = casualties(
-            guests.guests(),
-            &seen.deaths,
-            trial.point.only_group().memory_mib,
-        );
+        let limits = trial.point.each_guest().map(|guest| guest.group.memory_mib);
+        let starved = casualties(guests.guests(), &seen.deaths, &limits.collect::<Vec<_>>());
         // The dead cannot be asked, and of a guest that is too busy to answer the audit matters
         // more.
-        let at_end = guests.try_each(|index, context, guest| {
+        let at_end = guests.try_each(&trial.groups, |group, index, context, guest| {
             if is_casualty(guest.name(), &seen.deaths, &starved) {
                 return Ok(Vec::new());
             }
-            trial.settings(context, guest, index)
+            group.settings(context, guest, index)
         });
         let at_end: Vec<_> = at_end.into_iter().map(Result::unwrap_or_default).collect();
-        let stack = trial.stack.guests();
-        tracing::debug!("guests are audited");
-        let found = guests.try_each(|_, context, guest| {
-            let died = is_casualty(guest.name(), &seen.deaths, &starved);
-            stack.audit(context, guest, died)
-        });
-        let audits = measurement
-            .guests
-            .iter()
-            .zip(found)
-            .map(|(measured, found)| audit(measured, found, &seen.deaths))
-            .collect();
+        let audits = audits(trial, guests, &measured, (&seen.deaths, &starved));
         let mut tunings = tunings(guests.guests(), at_start, &at_end);
         tunings.extend(silent.as_deref().map(workloads::silent_tuning));
-        let bound = matches!(
-            trial.study.guest.kind(),
-            GuestKind::Container | GuestKind::Vm
-        );
         let names = guests.names();
-        tunings.extend(placement::tunings(
-            trial.point,
-            &names,
-            &seen.placement,
-            bound,
-        ));
-        // Of a machine the emulator's idle threads are among those that are looked at.
-        let strayed = match trial.study.guest.kind() {
-            GuestKind::Bare | GuestKind::Container => {
-                placement::faults(trial.point, &names, &seen.placement)
-            }
-            GuestKind::Vm | GuestKind::Fake => Vec::new(),
-        };
-        judge(
-            trial.study,
-            Evidence {
-                measurement,
-                resources: seen.resources,
-                machines: seen.machines,
-                clock_step: seen.clock_step,
-                audits,
-                deaths: seen.deaths,
-                starved,
-                logs: logs(guests.guests()),
-                strayed,
-                tunings,
-                ready_s,
-            },
-        )
+        let placed = placed(trial, &names, &seen.placement);
+        tunings.extend(placed.tunings);
+        judge(Evidence {
+            measured: with_studies(trial, measured),
+            resources: seen.resources,
+            machines: seen.machines,
+            clock_step: seen.clock_step,
+            audits,
+            deaths: seen.deaths,
+            starved,
+            logs: logs(guests.guests()),
+            strayed: placed.strayed,
+            tunings,
+            ready_s,
+        })
     }
+}
+
+/// What was measured of each group, with the study that judges it.
+fn with_studies<'t>(trial: &'t TrialContext<'_>, measured: Vec<Measurement>) -> Vec<Measured<'t>> {
+    let groups = trial.loaded().zip(measured);
+    let with_study = groups.map(|(group, measurement)| Measured {
+        group: group.name(),
+        study: group.study,
+        measurement,
+    });
+    with_study.collect()
+}
+
+/// Where guests ran beside their pins.
+struct Placed {
+    tunings: Vec<Tuning>,
+    strayed: Vec<Reason>,
+}
+
+fn placed(trial: &TrialContext<'_>, names: &[String], seen: &[Residence]) -> Placed {
+    let (mut tunings, mut strayed) = (Vec::new(), Vec::new());
+    for group in &trial.groups {
+        let kind = group.study.guest.kind();
+        let bound = matches!(kind, GuestKind::Container | GuestKind::Vm);
+        let range = group.range();
+        let names = names.get(range.clone()).unwrap_or_default();
+        // Fewer where a sampler failed.
+        let seen = seen
+            .get(range.start..range.end.min(seen.len()))
+            .unwrap_or_default();
+        tunings.extend(placement::tunings(&group.point, names, seen, bound));
+        // Of a machine the emulator's idle threads are among those that are looked at.
+        if matches!(kind, GuestKind::Bare | GuestKind::Container) {
+            strayed.extend(placement::faults(&group.point, names, seen));
+        }
+    }
+    Placed { tunings, strayed }
+}
+
+/// Look at what the load left in the databases of all guests that have one.
+fn audits(
+    trial: &TrialContext<'_>,
+    guests: &mut GuestSet<'_>,
+    measured: &[Measurement],
+    (deaths, starved): (&[GuestDeath], &[Starved]),
+) -> Vec<GuestAudit> {
+    tracing::debug!("guests are audited");
+    let found = guests.try_each(&trial.groups, |group, _, context, guest| {
+        let died = is_casualty(guest.name(), deaths, starved);
+        group.stack.guests().audit(context, guest, died)
+    });
+    let names = guests.names();
+    let mut audits = Vec::new();
+    for (index, (name, found)) in names.iter().zip(found).enumerate() {
+        let told = told(trial, measured, index, name);
+        audits.extend(told.map(|told| audit(&told, found, deaths)));
+    }
+    audits
+}
+
+/// What users were told of what the guest at this place holds; nothing of a guest without a database
+/// of its own. A guest of a tier holds what the users of all its callers were told.
+fn told(
+    trial: &TrialContext<'_>,
+    measured: &[Measurement],
+    index: usize,
+    name: &str,
+) -> Option<Told> {
+    let (group, in_group) = trial.group_of(index)?;
+    if group.tier.is_some() {
+        return None;
+    }
+    let told: Vec<&GuestMeasurement> = if group.has_users() {
+        guests_of(trial, measured, group)?
+            .get(in_group)
+            .into_iter()
+            .collect()
+    } else {
+        let place = trial
+            .groups
+            .iter()
+            .position(|other| other.before == group.before);
+        let front = trial.groups.iter().find(|other| other.tier == place)?;
+        let callers = guests_of(trial, measured, front)?;
+        let tier = group.point.guests() as usize;
+        let calls = |caller: &usize| called_by(*caller, callers.len(), tier) == in_group;
+        let own = (0..callers.len()).filter(calls);
+        own.filter_map(|caller| callers.get(caller)).collect()
+    };
+    let clients = told.first()?.info().clients.plural;
+    let counters = Counters::together(told.iter().map(|guest| &guest.counters))?;
+    Some(Told {
+        guest: name.to_owned(),
+        proof: counters.proof(),
+        clients,
+    })
+}
+
+/// What was measured of the guests of a group that has users.
+fn guests_of<'m>(
+    trial: &TrialContext<'_>,
+    measured: &'m [Measurement],
+    group: &GroupContext<'_>,
+) -> Option<&'m [GuestMeasurement]> {
+    let mut loaded = trial.loaded();
+    let place = loaded.position(|loaded| loaded.before == group.before)?;
+    Some(&measured.get(place)?.guests)
 }
 
 /// Write out what other work left dirty (a build, the trial before): else the kernel does so within

@@ -1,7 +1,7 @@
 //! Users of a DVD Store: what the driver is told, and what must be in the database afterwards.
 
 use rookery_stack::DvdstoreStack;
-use rookery_study::{DvdstoreUse, Plan, Point, PointData, Trial, Workload};
+use rookery_study::{DvdstoreUse, PointData, Workload};
 use rookery_web::{
     Script,
     workloads::dvdstore::{DvdstoreScript, PURCHASE, SearchWords},
@@ -12,28 +12,22 @@ use rookery_workload::{
 };
 
 use super::{
-    ComputedLoad,
+    ComputedLoad, LoadRequest,
     web_users::{Behaviour, Users, config},
 };
-use crate::{error::LabError, targets::Targets};
+use crate::error::LabError;
 
 /// URL directory of the pages of systems that have none.
 const COMPUTED_DIRECTORY: &str = "ds2";
 
-/// The load of one trial on guests that serve a shop.
-pub(super) fn load(
-    plan: &Plan,
-    trial: &Trial,
-    point: &Point,
-    stack: &dyn DvdstoreStack,
-    targets: &Targets,
-) -> Users {
+/// The load of one group of a trial on guests that serve a shop.
+pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn DvdstoreStack) -> Users {
     let shop = Shop {
         wanted: stack.wanted(),
         size: stack.size(),
         directory: stack.directory(),
     };
-    Users(config(plan, trial, point, &shop.behaviour(), targets))
+    Users(config(request, &shop.behaviour()))
 }
 
 /// The load of one trial on a system that is computed.
@@ -41,14 +35,9 @@ pub(super) fn load(
 /// # Errors
 /// When the point has another workload: the grammar gives simulated systems no other, but a stored
 /// plan may come from anywhere.
-pub(super) fn computed_load(
-    plan: &Plan,
-    trial: &Trial,
-    point: &Point,
-    targets: &Targets,
-) -> Result<ComputedLoad, LabError> {
+pub(super) fn computed_load(request: &LoadRequest<'_>) -> Result<ComputedLoad, LabError> {
     let (Workload::Dvdstore(wanted), PointData::Dvdstore(size)) =
-        (&plan.study_of(point).workload, point.only_group().database)
+        (&request.study.workload, request.point.only_group().database)
     else {
         return Err(LabError::NotSimulated);
     };
@@ -58,7 +47,7 @@ pub(super) fn computed_load(
         directory: COMPUTED_DIRECTORY,
     };
     Ok(ComputedLoad {
-        config: config(plan, trial, point, &shop.behaviour(), targets),
+        config: config(request, &shop.behaviour()),
         requests_per_unit: f64::from(wanted.searches) + 2.0,
         commits: PURCHASE,
     })

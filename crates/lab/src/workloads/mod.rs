@@ -6,30 +6,25 @@ mod orderentry;
 mod sample;
 mod web_users;
 
-use std::{
-    sync::atomic::AtomicBool,
-    time::{Duration, Instant},
-};
+use std::{sync::atomic::AtomicBool, time::Instant};
 
 use rookery_driver::{OperationId, Phases, Progress};
 use rookery_guest::Guest;
-use rookery_monitor::{DatabaseLook, LoadState};
+use rookery_monitor::DatabaseLook;
 use rookery_stack::{BuiltStack, DatabaseProbe};
 use rookery_stats::Measurement;
 use rookery_store::{Store, Tuning};
-use rookery_study::{Plan, Point, Study, Trial};
+use rookery_study::{CpuSet, Plan, Point, Purpose, Study};
 use rookery_web::Config;
-use rookery_workload::FoundRow;
+use rookery_workload::{FoundRow, random::mix};
 
 use crate::{
     error::{Failure, LabError},
+    offered::phases,
     targets::Targets,
 };
 
 pub(crate) use orderentry::Calibration;
-
-/// From the decision to start until the first user: every driver thread must be up by then.
-const START_DELAY: Duration = Duration::from_millis(200);
 
 /// The load of one trial, ready to be put on.
 pub(crate) trait TrialLoad: Sync {
@@ -51,45 +46,46 @@ pub(crate) trait TrialLoad: Sync {
     ) -> Result<Measurement, Failure>;
 }
 
-impl dyn TrialLoad {
-    /// Put it on, and report its common start, which lies a little ahead, to `state`.
-    ///
-    /// # Errors
-    /// When no load was put on.
-    pub(crate) fn run(
-        &self,
-        state: &LoadState,
-        progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<Measurement, Failure> {
-        let start = || {
-            let start = Instant::now() + START_DELAY;
-            state.begin(start);
-            start
-        };
-        self.drive(&start, state.end_early(), progress)
+/// What the load of one group of a trial follows from.
+#[derive(Clone, Copy)]
+pub(crate) struct LoadRequest<'a> {
+    pub(crate) purpose: Purpose,
+    /// Of every random stream of the group.
+    pub(crate) seed: u64,
+    pub(crate) study: &'a Study,
+    /// The group as a point of its own.
+    pub(crate) point: &'a Point,
+    /// The whole point, whose users start together.
+    pub(crate) whole: &'a Point,
+    pub(crate) driver_cpus: &'a CpuSet,
+    /// Where its guests are.
+    pub(crate) targets: &'a Targets,
+}
+
+impl LoadRequest<'_> {
+    /// Its phases.
+    fn phases(&self) -> Phases {
+        phases(&self.study.load, self.whole, self.purpose)
     }
 }
 
-/// The load of one trial of `point`, whose guests are at `targets`.
-pub(crate) fn load(
-    plan: &Plan,
-    trial: &Trial,
-    point: &Point,
-    stack: &BuiltStack,
-    targets: &Targets,
-) -> Box<dyn TrialLoad> {
+/// Keeps the streams of the groups of a trial apart.
+const GROUP: u64 = 0x726f_6f6b_6572_7904;
+
+/// The seed of a group by its place among those that have users; the first has that of the trial.
+pub(crate) fn group_seed(trial: u64, place: usize) -> u64 {
+    match place {
+        0 => trial,
+        place => mix(mix(trial ^ GROUP).wrapping_add(place as u64)),
+    }
+}
+
+/// The load of one group of a trial.
+pub(crate) fn load(request: &LoadRequest<'_>, stack: &BuiltStack) -> Box<dyn TrialLoad> {
     match stack {
-        BuiltStack::Dvdstore(stack) => {
-            Box::new(dvdstore::load(plan, trial, point, stack.as_ref(), targets))
-        }
-        BuiltStack::Orderentry(stack) => Box::new(orderentry::load(
-            plan,
-            trial,
-            point,
-            stack.as_ref(),
-            targets,
-        )),
-        BuiltStack::Sample(stack) => Box::new(sample::load(plan, trial, point, stack, targets)),
+        BuiltStack::Dvdstore(stack) => Box::new(dvdstore::load(request, stack.as_ref())),
+        BuiltStack::Orderentry(stack) => Box::new(orderentry::load(request, stack.as_ref())),
+        BuiltStack::Sample(stack) => Box::new(sample::load(request, stack)),
     }
 }
 
@@ -107,13 +103,8 @@ pub(crate) struct ComputedLoad {
 ///
 /// # Errors
 /// When no system is computed for the workload of the point.
-pub(crate) fn computed_load(
-    plan: &Plan,
-    trial: &Trial,
-    point: &Point,
-    targets: &Targets,
-) -> Result<ComputedLoad, LabError> {
-    dvdstore::computed_load(plan, trial, point, targets)
+pub(crate) fn computed_load(request: &LoadRequest<'_>) -> Result<ComputedLoad, LabError> {
+    dvdstore::computed_load(request)
 }
 
 /// What the audit of such a system finds: its orders.

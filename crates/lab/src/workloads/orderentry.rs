@@ -14,15 +14,10 @@ use rookery_oltp::{
 use rookery_stack::OrderentryStack;
 use rookery_stats::Measurement;
 use rookery_store::Tuning;
-use rookery_study::{Plan, Point, Trial};
 use rookery_workload::orderentry::{DatabaseReadings, HitTarget};
 
-use super::TrialLoad;
-use crate::{
-    error::Failure,
-    offered::{driver_load, phases},
-    targets::Targets,
-};
+use super::{LoadRequest, TrialLoad};
+use crate::{error::Failure, offered::driver_load};
 
 pub(crate) use calibration::Calibration;
 
@@ -51,21 +46,15 @@ impl TrialLoad for Terminals {
     }
 }
 
-/// The terminals of one trial.
-pub(super) fn load(
-    plan: &Plan,
-    trial: &Trial,
-    point: &Point,
-    stack: &dyn OrderentryStack,
-    targets: &Targets,
-) -> Terminals {
-    let study = plan.study_of(point);
+/// The terminals of one group of a trial.
+pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn OrderentryStack) -> Terminals {
+    let (study, targets) = (request.study, request.targets);
     let wanted = stack.wanted();
     let pool = study.load.max_in_flight();
     let guests = targets
         .guests
         .iter()
-        .zip(point.each_guest())
+        .zip(request.point.each_guest())
         .map(|(target, planned)| TrialGuest {
             name: target.name.clone(),
             target: stack.clients(target.address),
@@ -74,10 +63,10 @@ pub(super) fn load(
         });
     Terminals(TrialConfig {
         guests: guests.collect(),
-        threads: Threads::Pinned(plan.driver_cpus.clone()),
+        threads: Threads::Pinned(request.driver_cpus.clone()),
         network: targets.network.clone(),
-        load: driver_load(&study.load, point),
-        phases: phases(&study.load, point, trial.purpose),
+        load: driver_load(&study.load, request.point),
+        phases: request.phases(),
         session: SessionOptions {
             style: wanted.statements,
             isolation: wanted.isolation,
@@ -88,7 +77,7 @@ pub(super) fn load(
         delivery: wanted.delivery,
         max_retries: wanted.max_retries,
         patience: None,
-        seed: trial.seed,
+        seed: request.seed,
         // This run made them, wherever the study plugged them in.
         confirmed: targets
             .guests

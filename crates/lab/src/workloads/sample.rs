@@ -1,20 +1,15 @@
 //! Users of the sample workload: what the driver is told.
 
 use rookery_stack::SampleGuests;
-use rookery_study::{Plan, Point, Trial};
 use rookery_web::{Script, workloads::sample::SampleScript};
 
-use super::web_users::{Behaviour, Users, config};
-use crate::targets::Targets;
+use super::{
+    LoadRequest,
+    web_users::{Behaviour, Users, config},
+};
 
-/// The load of one trial on guests that serve records.
-pub(super) fn load(
-    plan: &Plan,
-    trial: &Trial,
-    point: &Point,
-    stack: &SampleGuests,
-    targets: &Targets,
-) -> Users {
+/// The load of one group of a trial on guests that serve records.
+pub(super) fn load(request: &LoadRequest<'_>, stack: &SampleGuests) -> Users {
     let wanted = stack.wanted();
     let behaviour = Behaviour {
         script: Script::Sample(SampleScript {
@@ -25,5 +20,5 @@ pub(super) fn load(
         pacing: wanted.pacing,
         think_time: wanted.think_time,
     };
-    Users(config(plan, trial, point, &behaviour, targets))
+    Users(config(request, &behaviour))
 }

@@ -4,14 +4,12 @@ use std::{sync::atomic::AtomicBool, time::Duration, time::Instant};
 
 use rookery_driver::{Phases, Progress};
 use rookery_stats::{Measurement, Pacing};
-use rookery_study::{Plan, Point, Trial};
 use rookery_web::{Assignment, Config, Limits, Script};
 
-use super::TrialLoad;
+use super::{LoadRequest, TrialLoad};
 use crate::{
     error::{Failure, LabError},
-    offered::{driver_load, phases},
-    targets::Targets,
+    offered::driver_load,
 };
 
 /// Users over HTTP.
@@ -47,36 +45,31 @@ pub(super) struct Behaviour {
     pub(super) think_time: Duration,
 }
 
-/// The configuration of the driver for one trial.
-pub(super) fn config(
-    plan: &Plan,
-    trial: &Trial,
-    point: &Point,
-    behaviour: &Behaviour,
-    targets: &Targets,
-) -> Config {
-    let load = &plan.study_of(point).load;
-    let assignments = targets
-        .guests
-        .iter()
-        .zip(point.each_guest())
-        .map(|(target, planned)| Assignment {
-            guest: target.name.clone(),
-            target: target.address,
-            users: planned.users(),
-            script: behaviour.script.clone(),
-        });
+/// The configuration of the driver for one group of a trial.
+pub(super) fn config(request: &LoadRequest<'_>, behaviour: &Behaviour) -> Config {
+    let (load, targets) = (&request.study.load, request.targets);
+    let assignments =
+        targets
+            .guests
+            .iter()
+            .zip(request.point.each_guest())
+            .map(|(target, planned)| Assignment {
+                guest: target.name.clone(),
+                target: target.address,
+                users: planned.users(),
+                script: behaviour.script.clone(),
+            });
     Config {
         assignments: assignments.collect(),
         network: targets.network.clone(),
-        cpus: plan.driver_cpus.clone(),
-        phases: phases(load, point, trial.purpose),
-        load: driver_load(load, point),
+        cpus: request.driver_cpus.clone(),
+        phases: request.phases(),
+        load: driver_load(load, request.point),
         pacing: behaviour.pacing,
         think_time: behaviour.think_time,
         timeout: load.timeout,
         limits: Limits::default(),
-        seed: trial.seed,
+        seed: request.seed,
         // This run made them, wherever the study plugged them in.
         confirmed_targets: targets.guests.iter().map(|target| target.address).collect(),
     }

@@ -13,6 +13,7 @@ pub(crate) mod scale_up;
 pub(crate) mod scaling;
 pub(crate) mod searches;
 pub(crate) mod sweep;
+pub(crate) mod tiles;
 pub(crate) mod timeline;
 
 use rookery_analysis::{Analysis, Run, storage::Ceiling};
@@ -36,6 +37,7 @@ pub(crate) fn all(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Vec<F
         response_times::distributions(run, analysis),
         timeline::figure(run),
         fairness::figure(run, analysis),
+        tiles::figure(run, analysis),
     ];
     figures.into_iter().flatten().collect()
 }

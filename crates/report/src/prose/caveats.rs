@@ -118,9 +118,11 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis) -> Vec<String> {
 
 /// How many void trials were run again, and how many of these ended well.
 fn again(run: &Run, status: TrialStatus) -> String {
-    let void = run.trials.iter().filter(|trial| trial.row.status == status);
+    let void = run
+        .whole_trials()
+        .filter(|trial| trial.row.status == status);
     let later = |void: &TrialData| {
-        let attempts = run.trials.iter().filter(|other| {
+        let attempts = run.whole_trials().filter(|other| {
             other.row.trial.id > void.row.trial.id && other.row.trial.is_attempt_of(&void.row.trial)
         });
         attempts.map(|trial| trial.row.status).collect::<Vec<_>>()
@@ -144,7 +146,9 @@ fn again(run: &Run, status: TrialStatus) -> String {
 
 /// The first reason of the first trial that stands so.
 fn example(run: &Run, status: TrialStatus) -> String {
-    let mut trials = run.trials.iter().filter(|trial| trial.row.status == status);
+    let mut trials = run
+        .whole_trials()
+        .filter(|trial| trial.row.status == status);
     let first = trials.find_map(|trial| Some((trial.row.trial.id, trial.row.reasons.first()?)));
     first.map_or_else(String::new, |(id, reason)| {
         format!(". Trial {id}: {}", reason.text.trim_end_matches('.'))

@@ -91,7 +91,7 @@ fn trimmed(reason: &str) -> &str {
 
 /// What became of the trials: `30 of 36 good, 4 void (11 %), 2 failed`.
 fn trials(run: &Run) -> String {
-    let all = run.trials.len();
+    let all = run.whole_trials().count();
     let mut text = format!(
         "{} of {} good",
         run.count(TrialStatus::Done),

@@ -1,6 +1,6 @@
 //! Words that a simulated run must not use: what it computed was not measured.
 
-use rookery_analysis::{Run, points::PointSummary};
+use rookery_analysis::{Run, groups::has_several_units, points::PointSummary};
 use rookery_study::StackKind;
 use rookery_workload::WorkloadInfo;
 
@@ -18,32 +18,57 @@ pub(crate) fn workload(run: &Run) -> &'static WorkloadInfo {
 
 /// Who makes the load of a closed loop: `users`, `terminals`.
 pub(crate) fn people(run: &Run) -> &'static str {
-    workload(run).clients.plural
+    if has_several_units(&run.header.plan) {
+        "clients"
+    } else {
+        workload(run).clients.plural
+    }
 }
 
 /// One of them.
 pub(crate) fn person(run: &Run) -> &'static str {
-    workload(run).clients.singular
+    if has_several_units(&run.header.plan) {
+        "client"
+    } else {
+        workload(run).clients.singular
+    }
 }
 
 /// Units of work per minute, in the words of the run's workload: `orders/min`, `nopm`.
 pub(crate) fn rate(run: &Run) -> &'static str {
-    run.header.study.workload.kind().info().unit.rate
+    if has_several_units(&run.header.plan) {
+        UNITS_PER_MINUTE
+    } else {
+        workload(run).unit.rate
+    }
 }
+
+/// Throughput of several workloads, each in its own units.
+const UNITS_PER_MINUTE: &str = "units of work/min";
 
 /// One unit of work, in the words of the run's workload: `order`.
 pub(crate) fn unit(run: &Run) -> &'static str {
     workload(run).unit.singular
 }
 
-/// What the throughput of points counts, which have one workload.
+/// What the throughput of points counts, in general words where they have several workloads.
 pub(crate) fn rate_of_all<'a>(mut points: impl Iterator<Item = &'a PointSummary>) -> &'static str {
-    points.next().map_or("", |summary| summary.rate)
+    let first = points.next().map_or("", |summary| summary.rate);
+    if points.all(|summary| summary.rate == first) {
+        first
+    } else {
+        UNITS_PER_MINUTE
+    }
 }
 
-/// A unit of work of points, which have one workload.
+/// A unit of work of points, in general words where they have several workloads.
 pub(crate) fn unit_of_all<'a>(mut points: impl Iterator<Item = &'a PointSummary>) -> &'static str {
-    points.next().map_or("", |summary| summary.unit)
+    let first = points.next().map_or("", |summary| summary.unit);
+    if points.all(|summary| summary.unit == first) {
+        first
+    } else {
+        "unit of work"
+    }
 }
 
 /// What a simulated run is, for its cover.

@@ -184,7 +184,7 @@ pub(crate) fn trials(run: &Run) -> Table {
                 .for_each(|row| drop(row.remove(column)));
         }
     }
-    if !plan.factors.is_empty() || !plan.searches.is_empty() {
+    if !plan.factors.is_empty() || !plan.searches.is_empty() || !run.groups.is_empty() {
         table.heads.insert(2, "what".to_owned());
         for (row, trial) in table.rows.iter_mut().zip(&run.trials) {
             let point = plan

@@ -12,6 +12,7 @@ pub(crate) mod scaling;
 pub(crate) mod searches;
 pub(crate) mod settings;
 pub(crate) mod summary;
+pub(crate) mod tiles;
 pub(crate) mod trust;
 
 /// Lines of a data table: heads, then rows of cells.

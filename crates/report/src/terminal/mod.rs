@@ -24,7 +24,7 @@ pub(crate) fn trial_counts(run: &Run) -> String {
     let mut text = format!(
         "{} of {} done",
         run.count(TrialStatus::Done),
-        format::counted(run.trials.len(), "trial")
+        format::counted(run.whole_trials().count(), "trial")
     );
     for status in [
         TrialStatus::Void,
@@ -75,6 +75,8 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize) -> String {
         narrow(tables::summary::response(analysis)),
         tables::summary::costs(analysis),
         tables::baselines::against(analysis),
+        tables::tiles::groups(analysis),
+        tables::tiles::scores(analysis),
     ] {
         text += &fitted(table, width);
     }

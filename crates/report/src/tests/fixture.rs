@@ -105,6 +105,7 @@ fn plan(repeats: u32) -> Plan {
         levels: Vec::new(),
         layouts: vec![(*layout).to_owned()],
         capacity_cpus: f64::from(guests * vcpus) / 1000.0,
+        tiles: 1,
         baseline: (guests * vcpus == 1000).then_some(3),
         search: None,
         groups: vec![GuestGroup {
@@ -118,6 +119,7 @@ fn plan(repeats: u32) -> Plan {
             pins: vec![vec![0]; *guests as usize],
             nodes: Vec::new(),
             volume_mib: 0,
+            callers: rookery_study::Callers::Users,
         }],
     };
     let trials =
@@ -138,6 +140,7 @@ fn plan(repeats: u32) -> Plan {
             id: 1,
             levels: Vec::new(),
             study: study(repeats),
+            further: Vec::new(),
         }],
         points: POINTS.iter().enumerate().map(point).collect(),
         trials: trials.map(trial).collect(),
@@ -247,6 +250,7 @@ pub(crate) fn record(point: &Point, repeat: u32, qos: &Qos) -> TrialRecord {
         outcome: Outcome::Done,
         reasons: Vec::new(),
         verdict: Some(judge(qos, &measurement)),
+        further: Vec::new(),
         audits: measurement.guests.iter().map(acknowledged).collect(),
         measurement: Some(measurement),
         resources: resources(&names, point.capacity_cpus),

@@ -61,6 +61,7 @@ fn header(kinds: &[(&str, GuestKind)]) -> RunHeader {
             id,
             levels: levels(name),
             study,
+            further: Vec::new(),
         }
     };
     plan.variants = (1..).zip(kinds).map(variant).collect();

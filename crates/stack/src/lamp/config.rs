@@ -11,7 +11,7 @@ mod services;
 pub use rookery_study::WebServer;
 
 use super::{Component, Software, Tuned, pages};
-use crate::{SupervisedService, tuning::is_on};
+use crate::{SupervisedService, tier::TierAccess, tuning::is_on};
 
 pub use mariadb::initialise;
 pub(crate) use mariadb::{BUILDING, PLACES, bootstrap_script};
@@ -31,9 +31,35 @@ pub struct Options {
     pub server: WebServer,
     /// Whether the pages have the known defects of the original.
     pub faithful: bool,
-    /// Whether MariaDB runs; without it the guest is Apache and PHP alone, and only pages that need
-    /// no database answer 200.
-    pub database: bool,
+    /// Which of the servers run.
+    pub servers: Servers,
+}
+
+/// Which of the stack's servers a guest runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Servers {
+    /// All of them.
+    All,
+    /// Apache and PHP alone: only pages that need no database answer 200.
+    WithoutDatabase,
+    /// Apache and PHP, whose pages use the database of another guest.
+    Web,
+    /// MariaDB alone, for the pages of other guests.
+    Database,
+}
+
+impl Servers {
+    /// Whether MariaDB is among them.
+    #[must_use]
+    pub fn has_database(self) -> bool {
+        matches!(self, Self::All | Self::Database)
+    }
+
+    /// Whether Apache and PHP are among them.
+    #[must_use]
+    pub fn has_pages(self) -> bool {
+        self != Self::Database
+    }
 }
 
 impl Default for Options {
@@ -41,17 +67,64 @@ impl Default for Options {
         Self {
             server: WebServer::Prefork,
             faithful: false,
-            database: true,
+            servers: Servers::All,
         }
     }
 }
 
-/// The service of a guest that serves the pages, with the pages.
+/// The service of a guest that serves the pages, with the pages; the database is its own, or none.
 #[must_use]
 pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> SupervisedService {
-    let persistent = tuned
+    let pages = php::page_config(options.faithful, persistent(tuned, options));
+    with_pages(software, tuned, options, pages)
+}
+
+/// The service of a guest whose pages use the database of another guest.
+#[must_use]
+pub(crate) fn web(
+    software: &Software,
+    tuned: &Tuned,
+    options: &Options,
+    tier: &TierAccess,
+) -> SupervisedService {
+    let pages = php::page_config_of_tier(options.faithful, persistent(tuned, options), tier);
+    with_pages(software, tuned, options, pages)
+}
+
+/// The service of a guest that is the database of others, who log in with this password.
+#[must_use]
+pub(crate) fn database(
+    software: &Software,
+    tuned: &Tuned,
+    options: &Options,
+    password: &str,
+) -> SupervisedService {
+    SupervisedService::new([
+        (
+            "services.toml",
+            format!("{HEAD}{}", mariadb_service(&software.mariadbd)),
+        ),
+        (
+            "mariadb.cnf",
+            mariadb::config_of_tier(tuned, options.server),
+        ),
+        (mariadb::ACCOUNTS, mariadb::accounts_of_tier(password)),
+    ])
+}
+
+/// Whether a PHP process keeps its connection to the database.
+fn persistent(tuned: &Tuned, options: &Options) -> bool {
+    tuned
         .of_component(Component::Pages, options.server)
-        .any(|setting| setting.name == "persistent" && is_on(&setting.value));
+        .any(|setting| setting.name == "persistent" && is_on(&setting.value))
+}
+
+fn with_pages(
+    software: &Software,
+    tuned: &Tuned,
+    options: &Options,
+    page_config: String,
+) -> SupervisedService {
     let mut files = vec![
         (
             "services.toml".to_owned(),
@@ -69,14 +142,11 @@ pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Supervise
             "htdocs/rookery-settings.php".to_owned(),
             php::SETTINGS_PAGE.to_owned(),
         ),
-        (
-            format!("htdocs/{}", pages::SETTINGS_FILE),
-            php::page_config(options.faithful, persistent),
-        ),
+        (format!("htdocs/{}", pages::SETTINGS_FILE), page_config),
     ];
     // The health page asks the database; without one it is enough that PHP answers.
     let text = |path: &str, text: &str| {
-        let alone = !options.database && path == "health.php";
+        let alone = options.servers == Servers::WithoutDatabase && path == "health.php";
         if alone {
             php::HEALTH_WITHOUT_DATABASE
         } else {
@@ -88,7 +158,7 @@ pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Supervise
     if options.server == WebServer::Event {
         files.push(("php-fpm.conf".to_owned(), php::fpm(tuned)));
     }
-    if options.database {
+    if options.servers.has_database() {
         files.push((
             "mariadb.cnf".to_owned(),
             mariadb::config(tuned, options.server),

@@ -14,26 +14,36 @@ use rookery_workload::dvdstore::Size;
 use self::template::{SOCKET, database};
 use crate::{
     BuiltStack, DvdstoreStack, EffectiveSetting, Found, GuestStack, Service, Stack, StackContext,
-    StackError,
+    StackError, StackPart,
     api::STOP_GRACE,
-    lamp::{self, DIRECTORY, HEALTH_PATH, Options, PORT, READ_BACK_PATHS, ReadBack, Software},
+    lamp::{
+        self, DIRECTORY, HEALTH_PATH, Options, PORT, READ_BACK_PATHS, ReadBack, Servers, Software,
+    },
     page::get,
     root::RootKind,
     template::{check_root, has_root, root},
-    tuning::{Family, RequestedSettings, Tuned, TuningError},
+    tier::{Password, TierAccess},
+    tuning::{Effective, Family, RequestedSettings, Tuned, TuningError},
     workloads::{answer_page, answer_purchase, found, shop_of, size_of},
 };
 
 /// Its name in errors.
 const NAME: &str = "LAMP";
 
+/// Port of the database in guests of its own.
+const DATABASE_PORT: u16 = 3306;
+
+/// What the names of its settings begin with.
+const OF_DATABASE: &str = "mariadb.";
+
 /// The LAMP stack as one variant of a study uses it.
 #[derive(Clone)]
 pub(crate) struct LampStack {
     shop: DvdstoreUse,
     wanted: LampUse,
-    /// Visitors that may be present, where an open load has no users.
-    max_in_flight: Option<u32>,
+    /// Users of a guest that has none of its own: visitors that may be present, of an open load, or
+    /// those of its callers.
+    present: Option<u32>,
     options: Options,
 }
 
@@ -42,15 +52,27 @@ impl LampStack {
     ///
     /// # Errors
     /// When the study has another workload.
-    pub(crate) fn new(study: &Study, wanted: &LampUse) -> Result<Self, StackError> {
+    pub(crate) fn new(
+        study: &Study,
+        wanted: &LampUse,
+        part: StackPart,
+    ) -> Result<Self, StackError> {
+        let of_callers = match part {
+            StackPart::Tier { users } => Some(users),
+            StackPart::Whole | StackPart::Front => None,
+        };
         Ok(Self {
             shop: shop_of(NAME, study)?,
             wanted: wanted.clone(),
-            max_in_flight: study.load.max_in_flight(),
+            present: study.load.max_in_flight().or(of_callers),
             options: Options {
                 server: wanted.server,
                 faithful: wanted.pages == Pages::Faithful,
-                database: true,
+                servers: match part {
+                    StackPart::Whole => Servers::All,
+                    StackPart::Front => Servers::Web,
+                    StackPart::Tier { .. } => Servers::Database,
+                },
             },
         })
     }
@@ -60,8 +82,8 @@ impl LampStack {
     /// # Errors
     /// As [`LampStack::new`].
     pub(crate) fn without_database(study: &Study, wanted: &LampUse) -> Result<Self, StackError> {
-        let mut lamp = Self::new(study, wanted)?;
-        lamp.options.database = false;
+        let mut lamp = Self::new(study, wanted, StackPart::Whole)?;
+        lamp.options.servers = Servers::WithoutDatabase;
         Ok(lamp)
     }
 
@@ -71,7 +93,7 @@ impl LampStack {
             family: Family::Lamp,
             profile: self.wanted.tuning,
             settings: &self.wanted.settings,
-            max_in_flight: self.max_in_flight,
+            max_in_flight: self.present,
         };
         requested.evaluate(point, index)
     }
@@ -110,7 +132,7 @@ impl Stack for LampStack {
                 .map_or(Path::new("/"), |root| root.root.as_path()),
         )
         .map_err(|error| StackError::not_ready(NAME, error))?;
-        let template = if self.options.database {
+        let template = if self.options.servers.has_database() {
             template::loaded(context, root.as_ref(), &software, size)?
         } else {
             template::empty(context, root.as_ref())?
@@ -120,6 +142,7 @@ impl Stack for LampStack {
             software,
             size,
             template,
+            password: Password::new(),
         })))
     }
 }
@@ -131,6 +154,8 @@ struct LampGuests {
     software: Software,
     size: Size,
     template: Template,
+    /// What lets others in where the guests are a tier.
+    password: Password,
 }
 
 impl GuestStack for LampGuests {
@@ -140,13 +165,46 @@ impl GuestStack for LampGuests {
 
     fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
         let tuned = self.stack.tuned(point, index)?;
-        let service = lamp::guest(&self.software, &tuned, &self.stack.options);
+        let options = &self.stack.options;
+        let sockets = vec![SOCKET.to_owned()];
+        Ok(match options.servers {
+            Servers::Database => {
+                let password = self.password.text();
+                lamp::config::database(&self.software, &tuned, options, password).in_guest(
+                    DATABASE_PORT,
+                    Health::Mysql,
+                    sockets,
+                )
+            }
+            // A front is told where its database is.
+            Servers::Web => return Err(StackError::NoTiers),
+            Servers::All | Servers::WithoutDatabase => {
+                let health = Health::Http(HEALTH_PATH.to_owned());
+                lamp::guest(&self.software, &tuned, options).in_guest(PORT, health, sockets)
+            }
+        })
+    }
+
+    fn front_service(
+        &self,
+        point: &Point,
+        index: usize,
+        tier: &TierAccess,
+    ) -> Result<Service, StackError> {
+        let tuned = self.stack.tuned(point, index)?;
+        let service = lamp::config::web(&self.software, &tuned, &self.stack.options, tier);
         let health = Health::Http(HEALTH_PATH.to_owned());
-        Ok(service.in_guest(PORT, health, vec![SOCKET.to_owned()]))
+        Ok(service.in_guest(PORT, health, Vec::new()))
+    }
+
+    fn access(&self, guest: &dyn Guest) -> Option<TierAccess> {
+        (self.stack.options.servers == Servers::Database)
+            .then(|| TierAccess::new(guest.address(), self.password.clone()))
     }
 
     fn warm(&self, _context: &StackContext<'_>, guest: &mut dyn Guest) -> Result<(), StackError> {
-        if self.stack.wanted.buffer_pool == BufferPool::Warm {
+        let has_database = self.stack.options.servers.has_database();
+        if has_database && self.stack.wanted.buffer_pool == BufferPool::Warm {
             lamp::warm(&mut database(guest)?)?;
         }
         Ok(())
@@ -159,31 +217,44 @@ impl GuestStack for LampGuests {
         point: &Point,
         index: usize,
     ) -> Result<Vec<EffectiveSetting>, StackError> {
-        let variables = database(guest)?.variables()?;
+        let servers = self.stack.options.servers;
+        let variables = match servers.has_database() {
+            true => Some(database(guest)?.variables()?),
+            false => None,
+        };
         // What is not answered is shown as not known.
         let bodies: BTreeMap<String, String> = READ_BACK_PATHS
             .into_iter()
+            .filter(|_| servers.has_pages())
             .filter_map(|path| {
                 let body = get(context.lab.network(), guest.address(), path).ok()?;
                 Some((path.to_owned(), body))
             })
             .collect();
         let tuned = self.stack.tuned(point, index)?;
-        let found =
-            ReadBack::parse(Some(variables), &bodies).compare(&tuned, self.stack.options.server);
-        Ok(found.into_iter().map(EffectiveSetting::from).collect())
+        let found = ReadBack::parse(variables, &bodies).compare(&tuned, self.stack.options.server);
+        // Settings of servers that run elsewhere are read there.
+        let here = |found: &Effective| match found.name.starts_with(OF_DATABASE) {
+            true => servers.has_database(),
+            false => servers.has_pages(),
+        };
+        let found = found.into_iter().filter(here);
+        Ok(found.map(EffectiveSetting::from).collect())
     }
 
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
-        if self.stack.options.database {
-            answer_purchase(context, guest, DIRECTORY)
-        } else {
-            answer_page(
+        match self.stack.options.servers {
+            Servers::All | Servers::Web => answer_purchase(context, guest, DIRECTORY),
+            Servers::WithoutDatabase => answer_page(
                 context,
                 guest,
                 &format!("/{DIRECTORY}/dslogin.php"),
                 "DVD Store",
-            )
+            ),
+            Servers::Database => {
+                database(guest)?.variables()?;
+                Ok(())
+            }
         }
     }
 
@@ -193,6 +264,11 @@ impl GuestStack for LampGuests {
         guest: &mut dyn Guest,
         died: bool,
     ) -> Result<Found, StackError> {
+        if !self.stack.options.servers.has_database() {
+            // What its users were told is in the database of the tier.
+            let _ = guest.stop(STOP_GRACE);
+            return Ok(Found::default());
+        }
         if died {
             // Started again, MariaDB recovers what was committed: that is what users were told.
             guest.kill()?;

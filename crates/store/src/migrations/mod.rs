@@ -16,6 +16,7 @@ mod plan_json;
 mod tests;
 mod v6;
 mod v7;
+mod v8;
 
 use rusqlite::{Transaction, TransactionBehavior};
 
@@ -26,7 +27,7 @@ use crate::damage::Damage;
 /// The oldest version that can be brought forward.
 pub(crate) const OLDEST: i64 = 5;
 /// What each version after [`OLDEST`] changed, in order.
-pub(crate) const MIGRATIONS: &[Migration] = &[v6::MIGRATION, v7::MIGRATION];
+pub(crate) const MIGRATIONS: &[Migration] = &[v6::MIGRATION, v7::MIGRATION, v8::MIGRATION];
 /// The schema of version [`OLDEST`].
 pub(crate) const BASE: &str = include_str!("v5.sql");
 

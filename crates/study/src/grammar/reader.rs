@@ -272,10 +272,13 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
     }
 
     fn title(&self) -> String {
-        match self.path.split('[').next() {
-            Some("") | None => "the top of the file".to_owned(),
-            Some(name) if name.len() < self.path.len() => format!("[[{name}]]"),
-            Some(name) => format!("[{name}]"),
+        // Which of several is said by the line.
+        let parts = self.path.split('.').map(|part| part.split('[').next());
+        let name = parts.flatten().collect::<Vec<_>>().join(".");
+        match self.path.ends_with(']') {
+            _ if name.is_empty() => "the top of the file".to_owned(),
+            true => format!("[[{name}]]"),
+            false => format!("[{name}]"),
         }
     }
 

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Estimate, GuestKind, Over, Point, PointData, Search, StackKind, StorageUse, Study, Variant,
+    plan::parts,
 };
 
 /// Start, health check and removal of a trial's guests, whatever their number.
@@ -79,38 +80,32 @@ pub(super) fn estimate<'p>(
         return computed(variants, points, searches);
     }
     // The points of a plan come from its variants.
-    let study = |id: u32| {
-        variants
+    let with_parts = |point: &'p Point| -> Option<Parts<'p>> {
+        let variant = variants
             .iter()
-            .find(|variant| variant.id == id)
-            .map(|variant| &variant.study)
+            .find(|variant| variant.id == point.variant)?;
+        Some(parts(point, variant))
     };
-    let with_study = |point: &'p Point| study(point.variant).map(|study| (point, study));
-    let planned: Vec<(&Point, &Study)> = points.iter().filter_map(with_study).collect();
-    let all: Vec<(&Point, &Study)> = points
+    let planned: Vec<Parts<'_>> = points.iter().filter_map(with_parts).collect();
+    let all: Vec<Parts<'_>> = points
         .iter()
         .chain(largest)
-        .filter_map(with_study)
+        .filter_map(with_parts)
         .collect();
-    let trials: Duration = planned
-        .iter()
-        .map(|(point, study)| {
-            let trials = study.load.repeats + study.workload.keys().calibrations();
-            trial_time(study, point) * trials
-        })
-        .sum();
+    let trials: Duration = planned.iter().map(|parts| trials_time(parts)).sum();
     let searching: Duration = searches
         .iter()
         .filter_map(|search| search_time(variants, search))
         .sum();
-    let roots: BTreeSet<(&str, u64)> = all.iter().map(|(_, study)| root(study)).collect();
+    let every: Vec<(&Point, &Study)> = all
+        .iter()
+        .flatten()
+        .map(|(point, study)| (point, *study))
+        .collect();
+    let roots: BTreeSet<(&str, u64)> = every.iter().map(|(_, study)| root(study)).collect();
     let mut databases: Vec<(&str, PointData)> = Vec::new();
-    for database in all.iter().flat_map(|(point, study)| {
-        point
-            .groups
-            .iter()
-            .map(|group| (root(study).0, group.database))
-    }) {
+    for (point, study) in &every {
+        let database = (root(study).0, point.only_group().database);
         if !databases.contains(&database) {
             databases.push(database);
         }
@@ -127,7 +122,7 @@ pub(super) fn estimate<'p>(
             .map(|(_, data)| data.used_mib())
             .sum::<u64>();
     // A volume takes all of its blocks when it is made, however much of it the clone fills.
-    let clones = |(point, study): &(&Point, &Study)| {
+    let clones = |(point, study): &(Point, &Study)| {
         let group = point.only_group();
         let clone = machines::clone_mib(point, study).unwrap_or(match group.volume_mib {
             0 => group.database.used_mib(),
@@ -137,15 +132,38 @@ pub(super) fn estimate<'p>(
     };
     Estimate {
         duration: trials + searching + build + ceilings(variants) + Duration::from_secs_f64(load_s),
-        memory_mib: all
+        memory_mib: points
             .iter()
-            .map(|(point, _)| point.total_memory_mib())
+            .chain(largest)
+            .map(Point::total_memory_mib)
             .max()
             .unwrap_or(0),
         disk_mib: templates_mib
-            + machines::images_mib(&all)
-            + all.iter().map(clones).max().unwrap_or(0),
+            + machines::images_mib(&every)
+            + all
+                .iter()
+                .map(|parts| parts.iter().map(clones).sum())
+                .max()
+                .unwrap_or(0),
     }
+}
+
+/// The groups of a point with their studies.
+type Parts<'p> = Vec<(Point, &'p Study)>;
+
+/// All trials of a point: phases once, and what each group adds.
+fn trials_time(parts: &Parts<'_>) -> Duration {
+    let Some((_, first)) = parts.first() else {
+        return Duration::ZERO;
+    };
+    let users = parts.iter().map(|(point, _)| point.total_users()).sum();
+    let guests = parts.iter().map(|(point, _)| point.guests()).sum();
+    let guest_times = parts.iter().map(|(point, study)| guests_time(study, point));
+    let trial = trial_phases(first, users, guests) + guest_times.sum::<Duration>();
+    let calibrations = parts
+        .iter()
+        .map(|(_, study)| study.workload.keys().calibrations());
+    trial * (first.load.repeats + calibrations.sum::<u32>())
 }
 
 /// Measuring each different pool once, where it is asked for.
@@ -153,7 +171,8 @@ fn ceilings(variants: &[Variant]) -> Duration {
     let mut pools: Vec<&StorageUse> = Vec::new();
     for storage in variants
         .iter()
-        .map(|variant| &variant.study.storage)
+        .flat_map(Variant::studies)
+        .map(|study| &study.storage)
         .filter(|storage| storage.ceiling)
     {
         if !pools.contains(&storage) {
@@ -200,15 +219,14 @@ fn guests_start(study: &Study, guests: u32) -> Duration {
     start + each * guests
 }
 
-/// Phases, overhead, and copying the databases. The drain is not counted: it only lasts while
-/// something hangs.
-fn trial_time(study: &Study, point: &Point) -> Duration {
+/// Overhead, and copying the databases. The drain is not counted: it only lasts while something
+/// hangs.
+fn guests_time(study: &Study, point: &Point) -> Duration {
     let mb: f64 = point
         .groups
         .iter()
         .map(|group| f64::from(group.guests) * group.database.megabytes() as f64)
         .sum();
     let copy_s = study.workload.keys().copy_s(mb);
-    let phases = trial_phases(study, point.total_users(), point.guests());
-    phases + guests_start(study, point.guests()) + Duration::from_secs_f64(copy_s)
+    guests_start(study, point.guests()) + Duration::from_secs_f64(copy_s)
 }

@@ -2,6 +2,7 @@
 
 mod cpus;
 mod estimate;
+mod groups;
 mod growth;
 mod guest_files;
 mod machines;
@@ -21,7 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rookery_cast::count_u32;
 
 use crate::{
-    Document, Factor, GuestKind, HostFacts, Level, Plan, Point, Problems, Study, Vcpus,
+    Document, Factor, GuestKind, HostFacts, Layout, Level, Plan, Point, Problems, Study, Variant,
+    Vcpus,
     grammar::Context,
     plan::MIB,
     problem::{Code, Finding},
@@ -58,10 +60,26 @@ impl Plan {
             .unwrap_or_else(|| cpus::unsound(host));
         let (mut expanded, mut searches, mut largest) = (Vec::new(), Vec::new(), Vec::new());
         for (index, variant) in document.variants().iter().enumerate() {
+            let spans = document.group_spans(index);
+            for (study, spans) in variant.studies().zip(spans) {
+                context.spans = spans.clone();
+                check_root(study, host, &mut context);
+            }
             context.spans = document.spans(index).clone();
-            check_root(&variant.study, host, &mut context);
-            let points = points::expand(variant, &division, host, &mut context);
-            machines::check(&variant.study, &points, &mut context);
+            let points = match layout_with_groups(variant, document) {
+                Some(layout) => {
+                    let around = (&division, host);
+                    groups::expand(variant, layout, spans, around, &mut context)
+                }
+                None => points::expand(variant, &division, host, &mut context),
+            };
+            for (group, (study, spans)) in variant.studies().zip(spans).enumerate() {
+                context.spans = spans.clone();
+                let own = points
+                    .iter()
+                    .filter_map(|point| Some(point.of_group(point.groups.get(group)?)));
+                machines::check(study, &own.collect::<Vec<_>>(), &mut context);
+            }
             expanded.push(points);
             let (planned, ends): (Vec<_>, Vec<_>) =
                 searches::expand(variant, &division, host, &mut context)
@@ -99,6 +117,14 @@ impl Plan {
     }
 }
 
+/// The layout with groups that a variant belongs to; nothing where its guests are all alike.
+fn layout_with_groups<'d>(variant: &Variant, document: &'d Document) -> Option<&'d Layout> {
+    let name = &variant.study.layouts.first()?.name;
+    let layouts = &document.study().layouts;
+    let layout = layouts.iter().find(|layout| layout.name == *name)?;
+    (!layout.groups.is_empty()).then_some(layout)
+}
+
 /// The aliases in the words of the study.
 fn alias_names(document: &Document) -> Vec<Vec<String>> {
     let name = |factor: usize| {
@@ -118,8 +144,8 @@ fn alias_names(document: &Document) -> Vec<Vec<String>> {
 }
 
 /// What points of different variants must share to be compared: guests, vCPUs, users, arrivals (as
-/// bits), and what their layouts say of the sections.
-type Shape<'p> = (u32, Vcpus, u32, Option<u64>, Vec<&'p Level>);
+/// bits), what their layouts say of the sections, and where they have groups, their layout.
+type Shape<'p> = (u32, Vcpus, u32, Option<u64>, Vec<&'p Level>, &'p [String]);
 
 fn shape<'p>(point: &'p Point, factors: &[Factor]) -> Shape<'p> {
     let of_layout = |level: &&Level| !factors.iter().any(|factor| factor.has(level));
@@ -129,6 +155,11 @@ fn shape<'p>(point: &'p Point, factors: &[Factor]) -> Shape<'p> {
         point.total_users(),
         point.rate_per_s().map(f64::to_bits),
         point.levels.iter().filter(of_layout).collect(),
+        if point.has_groups() {
+            &point.layouts
+        } else {
+            &[]
+        },
     )
 }
 
@@ -213,10 +244,14 @@ fn set_baselines(combinations: &mut [Vec<Point>]) {
     let singles: Vec<Point> = combinations
         .iter()
         .flatten()
-        .filter(|point| point.guests() == 1)
+        .filter(|point| point.guests() == 1 && !point.has_groups())
         .cloned()
         .collect();
-    for point in combinations.iter_mut().flatten() {
+    let alike = combinations
+        .iter_mut()
+        .flatten()
+        .filter(|point| !point.has_groups());
+    for point in alike {
         let equal = |single: &&Point| {
             // Capacities are sums of thousandths; half of one apart is equal.
             (single.capacity_cpus - point.capacity_cpus).abs() < 0.0005

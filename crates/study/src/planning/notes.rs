@@ -20,7 +20,8 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     }
     if variants
         .iter()
-        .any(|variant| variant.study.guest.kind() == GuestKind::Bare)
+        .flat_map(Variant::studies)
+        .any(|study| study.guest.kind() == GuestKind::Bare)
     {
         notes.push("bare guests are not held to their limits of memory and pids".to_owned());
     }
@@ -57,10 +58,18 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
 
 /// Amounts that became other amounts, one note for each key.
 fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
+    // Groups are shown one by one, with what they have.
+    let alike: Vec<Point> = points
+        .iter()
+        .filter(|point| !point.has_groups())
+        .cloned()
+        .collect();
+    let points = &alike[..];
     let mut notes = size_notes(variants, points);
     notes.extend(
         variants
             .iter()
+            .filter(|variant| variant.further.is_empty())
             .find_map(|variant| rounded_users(&variant.study)),
     );
     if let Some(point) = points.iter().find(|point| {
@@ -133,7 +142,9 @@ fn without_baseline(document: &Document, points: &[Point]) -> Option<String> {
     };
     let ids: Vec<String> = points
         .iter()
-        .filter(|point| point.baseline.is_none() && !point.layouts.iter().any(compared))
+        .filter(|point| {
+            point.baseline.is_none() && !point.has_groups() && !point.layouts.iter().any(compared)
+        })
         .map(|point| point.id.to_string())
         .collect();
     let what = if points.iter().any(|point| point.rate_per_s().is_some()) {

@@ -98,22 +98,41 @@ fn emptiest(load: &[u64], width: usize) -> Vec<usize> {
 /// CPUs that all guests together can use at most.
 ///
 /// Guests whose CPUs overlap form a group; a group can use the smaller of its vCPUs and its CPUs.
-pub(super) fn capacity(pins: &[CpuSet], vcpus: Vcpus) -> f64 {
+pub(super) fn capacity<'p>(guests: impl Iterator<Item = (&'p CpuSet, Vcpus)> + Clone) -> f64 {
     let mut groups = Groups::default();
-    for pin in pins {
+    for (pin, _) in guests.clone() {
         groups.join(pin);
     }
-    let mut guests_of: BTreeMap<usize, u32> = BTreeMap::new();
-    for pin in pins {
+    let mut wanted_of: BTreeMap<usize, u64> = BTreeMap::new();
+    for (pin, vcpus) in guests {
         if let Some(cpu) = pin.first() {
-            *guests_of.entry(groups.of(*cpu)).or_default() += 1;
+            *wanted_of.entry(groups.of(*cpu)).or_default() += u64::from(vcpus.0);
         }
     }
     let sizes = groups.sizes();
-    let usable = guests_of.iter().map(|(group, guests)| {
-        thousandths(*guests, vcpus).min(1000 * sizes.get(group).copied().unwrap_or(0))
-    });
+    let usable = wanted_of
+        .iter()
+        .map(|(group, wanted)| (*wanted).min(1000 * sizes.get(group).copied().unwrap_or(0)));
     usable.sum::<u64>() as f64 / 1000.0
+}
+
+/// The CPUs on which one group of guests after others is laid: those that the others left, where
+/// they carry it within `overcommit` vCPUs each, else all.
+pub(super) fn left_over(
+    cpus: &CpuSet,
+    taken: &[CpuSet],
+    guests: u32,
+    vcpus: Vcpus,
+    overcommit: f64,
+) -> CpuSet {
+    let free: CpuSet = cpus
+        .iter()
+        .copied()
+        .filter(|cpu| !taken.iter().any(|pin| pin.contains(cpu)))
+        .collect();
+    let wanted = thousandths(guests, vcpus) as f64 / 1000.0 / overcommit;
+    let enough = free.len() as f64 + 1e-9 >= wanted && free.len() >= vcpus.whole_cpus() as usize;
+    if enough { free } else { cpus.clone() }
 }
 
 /// CPUs joined by guests that span them: a union-find forest.
@@ -215,8 +234,10 @@ mod tests {
 
     #[test]
     fn capacity_is_bounded_by_vcpus_and_by_cpus() {
-        let capacity_of =
-            |pin, guests, vcpus, cpus| capacity(&pins(pin, guests, vcpus, cpus, 9.0), Vcpus(vcpus));
+        let capacity_of = |pin, guests, vcpus, cpus| {
+            let pins = pins(pin, guests, vcpus, cpus, 9.0);
+            capacity(pins.iter().map(|pin| (pin, Vcpus(vcpus))))
+        };
         assert_eq!(capacity_of(Pin::Spread, 4, 250, 1), 1.0);
         assert_eq!(capacity_of(Pin::Spread, 4, 1000, 1), 1.0);
         assert_eq!(capacity_of(Pin::Spread, 2, 250, 4), 0.5);

@@ -6,8 +6,8 @@ use rookery_cast::{truncate_u32, truncate_u64};
 
 use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
-    Amount, CpuTime, EvaluationError, GuestGroup, HostFacts, Per, Pinning, Point, PointData, Study,
-    Variables, Variant, Vcpus,
+    Amount, Callers, CpuSet, CpuTime, EvaluationError, GuestGroup, HostFacts, Per, Pinning, Point,
+    PointData, Study, Variables, Variant, Vcpus,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
     grammar::kinds::{MOST_RATE, MOST_USERS, cpu_list},
@@ -18,17 +18,17 @@ use crate::{
 const LEAST_MEMORY_MIB: u64 = 16;
 
 /// One combination of a layout, with the places of its numbers in the file.
-struct Combination<'a> {
-    layout: &'a str,
-    guests: u32,
-    vcpus: Vcpus,
+pub(super) struct Combination<'a> {
+    pub(super) layout: &'a str,
+    pub(super) guests: u32,
+    pub(super) vcpus: Vcpus,
     /// Users, or arrivals per second.
-    amount: &'a Amount,
+    pub(super) amount: &'a Amount,
     /// Visitors that may be present at a guest of an open load.
-    max_in_flight: Option<u32>,
-    guests_path: String,
-    vcpus_path: String,
-    amount_path: String,
+    pub(super) max_in_flight: Option<u32>,
+    pub(super) guests_path: String,
+    pub(super) vcpus_path: String,
+    pub(super) amount_path: String,
 }
 
 impl Combination<'_> {
@@ -64,12 +64,12 @@ impl Combination<'_> {
     }
 
     /// What rules call the users of a guest: of an open load, the visitors that may be present.
-    fn users_each(&self, offered: Offered) -> f64 {
+    pub(super) fn users_each(&self, offered: Offered) -> f64 {
         let users = f64::from(offered.users) / f64::from(self.guests);
         self.max_in_flight.map_or(users, f64::from)
     }
 
-    fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let plural = if self.guests == 1 { "guest" } else { "guests" };
         format!("{} {plural} of {} vCPU", self.guests, self.vcpus)
     }
@@ -136,21 +136,56 @@ fn point(
     (division, host): (&Division, &HostFacts),
     context: &mut Context,
 ) -> Point {
-    let (guests, vcpus, study) = (combination.guests, combination.vcpus, &variant.study);
+    let study = &variant.study;
+    let group = group(
+        study,
+        combination,
+        offered,
+        (memory_mib, database),
+        (&division.guests, host),
+        context,
+    );
+    let usable = usable(study, combination.vcpus);
+    Point {
+        id: 0,
+        variant: variant.id,
+        levels: variant.levels.clone(),
+        layouts: vec![combination.layout.to_owned()],
+        capacity_cpus: pins::capacity(group.pins.iter().map(|pin| (pin, usable))),
+        groups: vec![group],
+        tiles: 1,
+        baseline: None,
+        search: None,
+    }
+}
+
+/// A guest with a share uses all of its CPUs where nobody else wants them.
+pub(super) fn usable(study: &Study, vcpus: Vcpus) -> Vcpus {
+    match study.guest.cpu {
+        CpuTime::Share => Vcpus(1000 * vcpus.whole_cpus()),
+        CpuTime::Cap { .. } => vcpus,
+    }
+}
+
+/// The guests of a combination, laid on some of the guest CPUs.
+pub(super) fn group(
+    study: &Study,
+    combination: &Combination<'_>,
+    offered: Offered,
+    (memory_mib, database): (u64, PointData),
+    (cpus, host): (&CpuSet, &HostFacts),
+    context: &mut Context,
+) -> GuestGroup {
+    let (guests, vcpus) = (combination.guests, combination.vcpus);
+    let overcommit = study.host.overcommit;
     let pins = pins::lay(
         &study.guest.pin,
         guests,
         vcpus,
-        &division.guests,
+        cpus,
         &host.places,
-        study.host.overcommit,
+        overcommit,
     );
-    // A guest with a share uses all of its CPUs where nobody else wants them.
-    let usable = match study.guest.cpu {
-        CpuTime::Share => Vcpus(1000 * vcpus.whole_cpus()),
-        CpuTime::Cap { .. } => vcpus,
-    };
-    let capacity_cpus = pins::capacity(&pins, usable);
     let mut group = GuestGroup {
         name: String::new(),
         guests,
@@ -162,19 +197,11 @@ fn point(
         nodes: placement::nodes(study.guest.pin.binds_memory(), &pins, &host.places),
         pins,
         volume_mib: 0,
+        callers: Callers::Users,
     };
     let users = combination.users_each(offered);
     group.volume_mib = storage::volume_mib(study, &group, users, context);
-    Point {
-        id: 0,
-        variant: variant.id,
-        levels: variant.levels.clone(),
-        layouts: vec![combination.layout.to_owned()],
-        groups: vec![group],
-        capacity_cpus,
-        baseline: None,
-        search: None,
-    }
+    group
 }
 
 /// One point of a layout that is not in the study's own numbers.
@@ -287,6 +314,26 @@ fn check_cpus(
     division: &Division,
     context: &mut Context,
 ) {
+    if check_width(combination, division, context).is_some() {
+        let asked = thousandths(combination.guests, combination.vcpus);
+        let describe = combination.describe();
+        check_total(
+            &describe,
+            asked,
+            &combination.guests_path,
+            study,
+            division,
+            context,
+        );
+    }
+}
+
+/// Each guest must fit on the guest CPUs.
+pub(super) fn check_width(
+    combination: &Combination<'_>,
+    division: &Division,
+    context: &mut Context,
+) -> Option<()> {
     let cpus = division.guests.len();
     let noun = if cpus == 1 { "guest CPU" } else { "guest CPUs" };
     if combination.vcpus.whole_cpus() as usize > cpus {
@@ -298,20 +345,32 @@ fn check_cpus(
         let help = format!(
             "use at most {cpus} vCPUs per guest, or give more CPUs to `guest_cpus` in [host]"
         );
-        return context
-            .refuse(Code::TooFewCpus, span, message, help)
-            .unwrap_or_default();
+        return context.refuse(Code::TooFewCpus, span, message, help);
     }
-    let asked = thousandths(combination.guests, combination.vcpus) as f64 / 1000.0;
+    Some(())
+}
+
+/// All guests together must fit on the guest CPUs; `asked` are thousandths of vCPUs, `path` the key
+/// that is to blame.
+pub(super) fn check_total(
+    guests: &str,
+    asked: u64,
+    path: &str,
+    study: &Study,
+    division: &Division,
+    context: &mut Context,
+) {
+    let cpus = division.guests.len();
+    let noun = if cpus == 1 { "guest CPU" } else { "guest CPUs" };
+    let asked = asked as f64 / 1000.0;
     let most = cpus as f64 * study.host.overcommit;
     if asked <= most + 1e-9 {
         return;
     }
-    let span = context.spans.nearest(&combination.guests_path);
+    let span = context.spans.nearest(path);
     let overcommit = study.host.overcommit;
     let message = format!(
-        "{} want {asked} CPUs, {cpus} {noun} with overcommit {overcommit} carry {most}",
-        combination.describe()
+        "{guests} want {asked} CPUs, {cpus} {noun} with overcommit {overcommit} carry {most}"
     );
     let enough = (asked / cpus as f64 * 1000.0).ceil() / 1000.0;
     let help = format!(
@@ -322,7 +381,7 @@ fn check_cpus(
 }
 
 /// A table of pins must have a row for each guest, with as many CPUs as it has vCPUs.
-fn check_table(
+pub(super) fn check_table(
     combination: &Combination<'_>,
     study: &Study,
     division: &Division,
@@ -365,9 +424,9 @@ fn check_table(
 
 /// The load on all guests of a point.
 #[derive(Clone, Copy)]
-struct Offered {
-    users: u32,
-    rate_per_s: Option<f64>,
+pub(super) struct Offered {
+    pub(super) users: u32,
+    pub(super) rate_per_s: Option<f64>,
 }
 
 impl Offered {
@@ -378,7 +437,7 @@ impl Offered {
 }
 
 /// Users of all guests, rounded to whole users, or their arrivals.
-fn offered(
+pub(super) fn offered(
     combination: &Combination<'_>,
     division: &Division,
     context: &mut Context,
@@ -503,7 +562,7 @@ fn deal(users: u32, guests: u32) -> Vec<u32> {
 
 /// Memory of one guest, rounded up to whole MiB. What the host does not have is refused and told
 /// all the same.
-fn memory(
+pub(super) fn memory(
     combination: &Combination<'_>,
     users: f64,
     study: &Study,
@@ -565,7 +624,7 @@ fn memory(
 }
 
 /// What a guest has in its database.
-fn database(
+pub(super) fn database(
     combination: &Combination<'_>,
     users: f64,
     memory_mib: u64,

@@ -14,8 +14,8 @@ use rookery_stats::{
 use rookery_study::{
     AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, CpuTime,
     DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
-    GuestKind, GuestShape, HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, Load,
-    LoopType, OpenLoad, Order, OrderentryUse, Over, Override, Pages, Per, Pin, Pinning, Plan,
+    GuestKind, GuestShape, HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, LayoutGroup,
+    Load, LoopType, OpenLoad, Order, OrderentryUse, Over, Override, Pages, Per, Pin, Pinning, Plan,
     Precision, RampUp, Scaled, SearchUse, SettingValue, SimulatedUse, StackUse, StartRate,
     StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse, WebServer, Workload,
     vm_shape::{
@@ -157,10 +157,13 @@ fn opened(mut study: Study, open: Option<OpenLoad>) -> Study {
     {
         search.over = Over::Rate;
     }
-    study
-        .layouts
-        .iter_mut()
-        .for_each(|layout| layout.users = None);
+    study.layouts.iter_mut().for_each(|layout| {
+        layout.users = None;
+        layout
+            .groups
+            .iter_mut()
+            .for_each(|group| group.users = None);
+    });
     study
 }
 
@@ -227,7 +230,7 @@ fn layouts(kind: GuestKind) -> impl Strategy<Value = Vec<Layout>> {
         option::of(users()),
         (any::<bool>(), overrides),
     );
-    vec(layout, 1..4).prop_map(|layouts| {
+    (vec(layout, 1..4), option::of(tile(kind))).prop_map(|(layouts, tile)| {
         let named = layouts.into_iter().enumerate().map(
             |(index, (guests, vcpus, users, (compared, overrides)))| Layout {
                 name: format!("layout \"{index}\" \\ größe"),
@@ -237,9 +240,59 @@ fn layouts(kind: GuestKind) -> impl Strategy<Value = Vec<Layout>> {
                 baseline: (compared && index > 0).then(|| "layout \"0\" \\ größe".to_owned()),
                 // The sections are those of the first.
                 overrides: if index > 0 { overrides } else { Vec::new() },
+                groups: Vec::new(),
+                tiles: Vec::new(),
             },
         );
-        named.collect()
+        named.chain(tile).collect()
+    })
+}
+
+/// A layout with groups, of which the last may be a tier.
+fn tile(kind: GuestKind) -> impl Strategy<Value = Layout> {
+    let vcpus = if kind == GuestKind::Bare { 1000 } else { 250 };
+    let said = |key: &str, value: &str| Override {
+        key: key.to_owned(),
+        value: value.to_owned(),
+    };
+    let overrides = select(vec![
+        vec![],
+        vec![
+            said("guest.memory", "\"700MiB\""),
+            said("load.timeout", "\"3s\""),
+            said("qos.min_operations", "7"),
+        ],
+    ]);
+    let group = (1_u32..4, 1_u32..4, option::of(users()), overrides);
+    (vec(group, 1..4), any::<bool>(), vec(1_u32..5, 0..3)).prop_map(move |(groups, tier, tiles)| {
+        let last = groups.len() - 1;
+        let named =
+            groups
+                .into_iter()
+                .enumerate()
+                .map(|(index, (guests, parts, users, overrides))| {
+                    let is_tier = tier && index == last && index > 0;
+                    LayoutGroup {
+                        name: format!("group {index}"),
+                        guests,
+                        vcpus: Vcpus(vcpus * parts),
+                        users: users
+                            .and_then(|users| users.first().cloned())
+                            .filter(|_| !is_tier),
+                        tier_of: is_tier.then(|| "group 0".to_owned()),
+                        overrides,
+                    }
+                });
+        Layout {
+            name: "tile".to_owned(),
+            guests: Vec::new(),
+            vcpus: Vec::new(),
+            users: None,
+            baseline: None,
+            overrides: Vec::new(),
+            groups: named.collect(),
+            tiles: distinct(tiles, |n| *n),
+        }
     })
 }
 
@@ -535,9 +588,18 @@ fn study() -> impl Strategy<Value = Study> {
                     host,
                     layouts,
                 };
-                opened(study, open)
+                one_load(opened(study, open))
             })
     })
+}
+
+/// Groups have several loads: nothing is searched, or repeated for an interval, beside them.
+fn one_load(mut study: Study) -> Study {
+    if study.layouts.iter().any(|layout| !layout.groups.is_empty()) {
+        study.load.search = None;
+        study.load.half_width = None;
+    }
+    study
 }
 
 /// Such a study, or one of order entry in its place.

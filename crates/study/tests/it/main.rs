@@ -11,6 +11,7 @@ mod broken;
 mod common;
 mod damaged;
 mod factors;
+mod groups;
 mod laws;
 mod originals;
 mod studies;

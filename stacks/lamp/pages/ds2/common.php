@@ -145,8 +145,9 @@ function database(): mysqli
         // Set before connecting, these cost no round trip.
         $connection->options(MYSQLI_SET_CHARSET_NAME, 'utf8mb4');
         $connection->options(MYSQLI_OPT_INT_AND_FLOAT_NATIVE, true);
-        $host = ($settings['persistent'] ? 'p:' : '') . 'localhost';
-        $connection->real_connect($host, $settings['user'], $settings['password'], $settings['database'], null, $settings['socket']);
+        // The database is behind a socket of this guest, or in another guest.
+        $host = ($settings['persistent'] ? 'p:' : '') . ($settings['host'] ?? 'localhost');
+        $connection->real_connect($host, $settings['user'], $settings['password'], $settings['database'], $settings['port'] ?? null, $settings['socket']);
     }
     return $connection;
 }

@@ -185,14 +185,15 @@ fn hit_of(observed: &Observed) -> Result<f64, Failure> {
             reason: death.reason.clone(),
         });
     }
-    if let Some(reason) = &observed.measurement.aborted {
+    let measured = observed.measured.first();
+    if let Some(reason) = measured.and_then(|measured| measured.aborted.as_ref()) {
         return failed(TrialError::Aborted(reason.clone()));
     }
     if let Some(silent) = &observed.silent {
         let what = format!("its buffers could not be read: {silent}");
         return failed(TrialError::NotCalibrated(what));
     }
-    match hit_ratio(&observed.measurement) {
+    match measured.and_then(hit_ratio) {
         Some(hit) => Ok(hit),
         None => failed(TrialError::NotCalibrated(
             "no page was asked for".to_owned(),

@@ -59,6 +59,35 @@ pub(super) fn config(tuned: &Tuned, server: WebServer) -> String {
     text
 }
 
+/// What lets the guests of other groups in, below the guest's directory of configuration.
+pub(super) const ACCOUNTS: &str = "accounts.sql";
+
+/// The network of a guest that is the database of others, and who may come.
+const OF_TIER: &str = "\
+bind_address = {address}
+port = {port}
+init_file = {conf}/accounts.sql
+";
+
+/// Configuration of a guest that is the database of others.
+pub(super) fn config_of_tier(tuned: &Tuned, server: WebServer) -> String {
+    let schema = SCHEMA_SETTINGS.map(|(name, value)| format!("{name} = {value}\n"));
+    let mut text = format!("{PLACES}{OF_TIER}{}", schema.concat());
+    for setting in tuned.of_component(Component::Mariadb, server) {
+        text += &format!("{} = {}\n", setting.name, setting.value);
+    }
+    text
+}
+
+/// The account of the pages in other guests; a statement to a line, as the server reads them at its
+/// start.
+pub(super) fn accounts_of_tier(password: &str) -> String {
+    format!(
+        "CREATE OR REPLACE USER 'web'@'%' IDENTIFIED BY '{password}';\n\
+         GRANT ALL PRIVILEGES ON DS2.* TO 'web'@'%';\n"
+    )
+}
+
 /// Configuration of the guest that makes the template.
 pub(super) fn builder_config() -> String {
     base() + BUILDING

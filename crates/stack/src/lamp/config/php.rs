@@ -1,7 +1,7 @@
 //! Configuration of PHP, of its FastCGI server and of the pages.
 
 use super::{Component, Software, Tuned, WebServer};
-use crate::tuning::Setting;
+use crate::{tier::TierAccess, tuning::Setting};
 
 /// What prints the settings in force, for the lab to read back.
 pub(super) const SETTINGS_PAGE: &str =
@@ -75,6 +75,26 @@ decorate_workers_output = no
 /// Settings of the pool begin with `pm`; all others are PHP's.
 fn is_of_pool(setting: &Setting) -> bool {
     setting.name == "pm" || setting.name.starts_with("pm.")
+}
+
+/// The same where the database is in another guest, reached over the lab's network.
+pub(super) fn page_config_of_tier(faithful: bool, persistent: bool, tier: &TierAccess) -> String {
+    let (host, port) = (tier.address.ip(), tier.address.port());
+    let password = tier.password();
+    format!(
+        "<?php
+return [
+    'socket' => null,
+    'host' => '{host}',
+    'port' => {port},
+    'user' => 'web',
+    'password' => '{password}',
+    'database' => 'DS2',
+    'faithful' => {faithful},
+    'persistent' => {persistent},
+];
+"
+    )
 }
 
 /// What the pages read: where the database is and how they behave. A socket whose path is too long

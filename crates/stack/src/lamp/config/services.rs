@@ -11,7 +11,7 @@ pub(crate) const HEAD: &str = "[guest]\nuser_namespace = true\n";
 /// MariaDB, then PHP, then Apache; stopped the other way round.
 pub(super) fn serving(software: &Software, options: &super::Options) -> String {
     let mut text = HEAD.to_owned();
-    if options.database {
+    if options.servers.has_database() {
         text += &mariadb(&software.mariadbd);
     }
     if options.server == WebServer::Event {

@@ -76,7 +76,11 @@ fn every_services_file_is_one_that_the_supervisor_understands() {
     ] {
         let options = Options {
             server,
-            database,
+            servers: if database {
+                Servers::All
+            } else {
+                Servers::WithoutDatabase
+            },
             faithful: false,
         };
         let service = guest(&software(), &tuned("stock"), &options);
@@ -114,7 +118,7 @@ fn switches_reach_the_pages() {
         "{text}"
     );
     let without = Options {
-        database: false,
+        servers: Servers::WithoutDatabase,
         ..Options::default()
     };
     let service = guest(&software(), &tuned("modern"), &without);
@@ -137,4 +141,41 @@ fn paths_of_files_are_relative_and_plain() {
             );
         }
     }
+}
+
+#[test]
+fn a_tier_is_mariadb_alone_and_its_callers_find_it() {
+    let tier = database(&software(), &tuned("modern"), &Options::default(), "s3cret");
+    let config = file(&tier, "mariadb.cnf");
+    for line in [
+        "bind_address = {address}\n",
+        "port = {port}\n",
+        "init_file = {conf}/accounts.sql\n",
+    ] {
+        assert!(config.contains(line), "{config}");
+    }
+    assert!(!config.contains("skip_networking"), "{config}");
+    assert!(file(&tier, "accounts.sql").contains("'web'@'%' IDENTIFIED BY 's3cret'"));
+    assert!(!file(&tier, "services.toml").contains("apache"));
+    let access = TierAccess::of_tests(std::net::SocketAddr::from(([10, 77, 0, 3], 3306)), "s3cret");
+    let options = Options {
+        servers: Servers::Web,
+        ..Options::default()
+    };
+    let front = web(&software(), &tuned("modern"), &options, &access);
+    insta::assert_snapshot!(file(&front, "htdocs/ds2/config.php"), @r"
+    <?php
+    return [
+        'socket' => null,
+        'host' => '10.77.0.3',
+        'port' => 3306,
+        'user' => 'web',
+        'password' => 's3cret',
+        'database' => 'DS2',
+        'faithful' => false,
+        'persistent' => true,
+    ];
+    ");
+    assert!(!file(&front, "services.toml").contains("mariadb"));
+    assert!(front.files.iter().all(|(name, _)| name != "mariadb.cnf"));
 }

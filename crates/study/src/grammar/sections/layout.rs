@@ -6,7 +6,7 @@ use crate::{
         Context, SectionInfo, keys,
         kinds::{Count, ListOf, Text, VcpuCount, Whole},
     },
-    model::{GuestKind, Layout},
+    model::{GuestKind, Layout, LayoutGroup, Override},
     problem::Code,
     source::quoted,
 };
@@ -43,6 +43,68 @@ keys! {
             users of [load]");
         /// Name of the layout that this one is compared with: at the same users, at the same CPUs, and at the best within the limits.
         baseline: Text = Text { most: 40, lines: false, example: "bare metal" }, Optional("one guest of equal CPUs and users, where there is one");
+        /// How often the groups of this layout are repeated; each number is a point.
+        tiles: ListOf<Whole<u32>> = ListOf { kind: Whole { min: 1, max: MOST_TILES }, most: MOST_LEVELS }, Optional("once");
+    }
+}
+
+pub(crate) const GROUP_SECTION: SectionInfo = SectionInfo {
+    name: "layout.group",
+    many: true,
+    meaning: "Guests of a layout that differ from its others: of another shape, kind, stack or \
+              workload. All groups of a layout run together in each trial, and each is judged by \
+              its own limits. A group says any key of [guest], [stack], [workload], [load], [qos] \
+              and [storage] for itself, as a layout does, or `workload = \"NAME\"`, which names a \
+              kind or a section [workload.NAME].",
+    keys: GroupKeys::keys,
+    below: None,
+};
+
+/// The key of groups in a layout.
+pub(crate) const GROUP: &str = "group";
+
+/// Most groups of a layout.
+pub(crate) const MOST_GROUPS: usize = 16;
+
+/// Most tiles of a point.
+const MOST_TILES: u32 = 64;
+
+keys! {
+    /// Keys of `[[layout.group]]`.
+    GroupKeys {
+        /// Name in tables and figures, different from those of the layout's other groups.
+        name: Text = Text { most: 40, lines: false, example: "shop" }, Required;
+        /// Number of guests in one tile.
+        guests: Whole<u32> = Whole { min: 1, max: MOST_GUESTS }, Default("1");
+        /// vCPUs of each guest; fractions where the kind of guest can limit CPU time.
+        vcpus: VcpuCount = VcpuCount, Default("1");
+        /// Users of this group.
+        users: Count = Count::USERS, Optional("the users of [load]; none of a tier");
+        /// Name of the group whose guests call this one: a tier, without users of its own.
+        tier_of: Text = Text { most: 40, lines: false, example: "web" }, Optional("users call it");
+    }
+}
+
+impl GroupKeys {
+    pub(crate) fn build(self, overrides: Vec<Override>) -> Option<LayoutGroup> {
+        Some(LayoutGroup {
+            name: self.name?,
+            guests: self.guests?,
+            vcpus: self.vcpus?,
+            users: self.users,
+            tier_of: self.tier_of,
+            overrides,
+        })
+    }
+
+    pub(crate) fn of(group: &LayoutGroup) -> Self {
+        Self {
+            name: Some(group.name.clone()),
+            guests: Some(group.guests),
+            vcpus: Some(group.vcpus),
+            users: group.users.clone(),
+            tier_of: group.tier_of.clone(),
+        }
     }
 }
 
@@ -55,16 +117,20 @@ impl LayoutKeys {
             users: self.users,
             baseline: self.baseline,
             overrides: Vec::new(),
+            groups: Vec::new(),
+            tiles: self.tiles.unwrap_or_default(),
         })
     }
 
     pub(crate) fn of(layout: &Layout) -> Self {
         Self {
             name: Some(layout.name.clone()),
-            guests: Some(layout.guests.clone()),
-            vcpus: Some(layout.vcpus.clone()),
+            // Those of a layout with groups are in its groups.
+            guests: Some(layout.guests.clone()).filter(|guests| !guests.is_empty()),
+            vcpus: Some(layout.vcpus.clone()).filter(|vcpus| !vcpus.is_empty()),
             users: layout.users.clone(),
             baseline: layout.baseline.clone(),
+            tiles: Some(layout.tiles.clone()).filter(|tiles| !tiles.is_empty()),
         }
     }
 

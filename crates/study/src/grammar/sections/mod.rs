@@ -28,7 +28,7 @@ use crate::{
 pub(crate) use guest::{GuestKeys, read_guest};
 pub(crate) use homes::home_of;
 pub(crate) use host::HostKeys;
-pub(crate) use layout::LayoutKeys;
+pub(crate) use layout::{GROUP, GROUP_SECTION, GroupKeys, LayoutKeys, MOST_GROUPS};
 pub(crate) use load::LoadKeys;
 pub(crate) use machine::MachineKeys;
 pub(crate) use qos::{QosSection, check_operations};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rookery_study::{CpuTime, HostFacts, Level, Order, Plan, Problems, Study};
+use rookery_study::{
+    Callers, CpuTime, GuestGroup, HostFacts, Level, Order, Plan, Point, Problems, Study,
+};
 
 /// A host that carries most random studies.
 pub(crate) fn host() -> HostFacts {
@@ -29,50 +31,35 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
             point.only_group().vcpus,
             point.only_group().users.clone(),
             rate,
+            point.has_groups().then_some(point.tiles),
         );
         assert!(shapes.insert(shape), "two equal points");
         assert_eq!(
             plan.variants[point.variant as usize - 1].levels,
             point.levels
         );
-        assert_eq!(
-            (
-                point.only_group().users.len(),
-                point.only_group().pins.len()
-            ),
-            (point.guests() as usize, point.guests() as usize)
-        );
-        let (few, many) = (
-            point.only_group().users.iter().min(),
-            point.only_group().users.iter().max(),
-        );
-        match (study.load.open(), point.rate_per_s()) {
-            (None, None) => assert!(
-                few.zip(many)
-                    .is_some_and(|(few, many)| *few >= 1 && many - few <= 1)
-            ),
-            (Some(_), Some(rate)) => assert!(rate > 0.0 && many == Some(&0)),
-            other => panic!("users and arrivals: {other:?}"),
-        }
-        for pin in &point.only_group().pins {
-            assert!(pin.iter().all(|cpu| guest_cpus.contains(cpu)));
-            assert!(
-                pin.windows(2).all(|pair| pair[0] < pair[1]),
-                "ascending without duplicates"
-            );
-            assert!(pin.len() >= point.only_group().vcpus.whole_cpus() as usize);
+        for group in &point.groups {
+            assert_group(study, group, &guest_cpus);
         }
         // A guest with a share may use all of the CPUs that its vCPUs need.
-        let each = match plan.study_of(point).guest.cpu {
-            CpuTime::Cap { .. } => point.only_group().vcpus.cpus(),
-            CpuTime::Share => f64::from(point.only_group().vcpus.whole_cpus()),
+        let wanted = |(part, study): &(Point, &Study)| {
+            let vcpus = part.only_group().vcpus;
+            let each = match study.guest.cpu {
+                CpuTime::Cap { .. } => vcpus.cpus(),
+                CpuTime::Share => f64::from(vcpus.whole_cpus()),
+            };
+            each * f64::from(part.guests())
         };
-        let vcpus = each * f64::from(point.guests());
+        let vcpus: f64 = plan.parts(point).iter().map(wanted).sum();
         assert!(
             point.capacity_cpus > 0.0
                 && point.capacity_cpus <= vcpus + 1e-9
                 && point.capacity_cpus <= guest_cpus.len() as f64
         );
+        if point.has_groups() {
+            assert_eq!(point.baseline, None);
+            continue;
+        }
         if let Some(id) = point.baseline {
             let baseline = &plan.points[id as usize - 1];
             assert_eq!(
@@ -89,6 +76,33 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
         }
     }
     assert_trials(study, plan);
+}
+
+fn assert_group(study: &Study, group: &GuestGroup, guest_cpus: &BTreeSet<u32>) {
+    assert_eq!(
+        (group.users.len(), group.pins.len()),
+        (group.guests as usize, group.guests as usize)
+    );
+    let (few, many) = (group.users.iter().min(), group.users.iter().max());
+    match (study.load.open(), group.rate_per_s) {
+        _ if group.callers != Callers::Users => {
+            assert!(many == Some(&0) && group.rate_per_s.is_none());
+        }
+        (None, None) => assert!(
+            few.zip(many)
+                .is_some_and(|(few, many)| *few >= 1 && many - few <= 1)
+        ),
+        (Some(_), Some(rate)) => assert!(rate > 0.0 && many == Some(&0)),
+        other => panic!("users and arrivals: {other:?}"),
+    }
+    for pin in &group.pins {
+        assert!(pin.iter().all(|cpu| guest_cpus.contains(cpu)));
+        assert!(
+            pin.windows(2).all(|pair| pair[0] < pair[1]),
+            "ascending without duplicates"
+        );
+        assert!(pin.len() >= group.vcpus.whole_cpus() as usize);
+    }
 }
 
 fn assert_trials(study: &Study, plan: &Plan) {
@@ -147,11 +161,13 @@ fn assert_blocks(plan: &Plan) {
         };
         let own = said(&points[0].levels);
         assert!(points.iter().all(|point| said(&point.levels) == own));
+        let groups_of = |point: &Point| point.has_groups().then(|| point.layouts.clone());
         let alike = plan
-            .variants
+            .points
             .iter()
-            .filter(|variant| said(&variant.levels) == own);
-        let alike = alike.count();
+            .filter(|point| said(&point.levels) == own && groups_of(point) == groups_of(points[0]));
+        let alike: BTreeSet<u32> = alike.map(|point| point.variant).collect();
+        let alike = alike.len();
         assert_eq!((variants.len(), points.len()), (alike, alike));
     }
 }

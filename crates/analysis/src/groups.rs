@@ -1,0 +1,333 @@
+//! Points whose guests differ, group by group.
+//!
+//! All groups of a trial run beside each other, and yet each has a workload, limits and numbers of
+//! its own. So a run is taken apart before anything is computed: each group that has users becomes
+//! a point of its own with its own trials, which hold its guests alone, and all that is said of
+//! points is said of groups. What they are together is kept beside it.
+
+use std::ops::Range;
+
+use rookery_cast::count_u32;
+use rookery_stats::{Measurement, ResourceSample};
+use rookery_store::TrialRecord;
+use rookery_study::{Callers, GuestGroup, Level, Plan, Point, Trial, Variant};
+
+use crate::{Run, TrialData, mean::mean, window};
+
+/// The key of the level that names the group of a point.
+const GROUP: &str = "layout.group";
+/// The key of the level that says how often its layout's groups are repeated.
+const TILES: &str = "layout.tiles";
+
+/// A point with groups as it was planned, and what became of them.
+#[derive(Clone, Debug)]
+pub struct GroupedPoint {
+    /// The point.
+    pub point: Point,
+    /// Its groups, in their order.
+    pub groups: Vec<GroupPart>,
+}
+
+/// One group of a point.
+#[derive(Clone, Debug)]
+pub struct GroupPart {
+    /// Number of the point that stands for the group; nothing of a tier, which has no load.
+    pub point: Option<u32>,
+    /// What its guests used together, over the good trials.
+    pub used: GroupUse,
+}
+
+/// What the guests of a group used in the measured windows, means over the good trials.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GroupUse {
+    /// Cores.
+    pub cores: Option<f64>,
+    /// Memory, bytes.
+    pub memory_bytes: Option<f64>,
+    /// Reads from block devices per second.
+    pub reads_per_s: Option<f64>,
+    /// Writes to block devices per second.
+    pub writes_per_s: Option<f64>,
+}
+
+/// A group in its new place.
+struct Part {
+    /// Number of the point as planned, and of the one that stands for the group.
+    whole: u32,
+    id: u32,
+    /// Place among the groups that have users: that of its measurement.
+    place: usize,
+    /// Its guests, and those of its tier.
+    guests: Vec<String>,
+}
+
+/// Names of guests by their places among all of a trial.
+fn names(range: Range<usize>) -> Vec<String> {
+    range.map(|place| format!("g{}", place + 1)).collect()
+}
+
+/// The guests of each group among all of a point.
+fn ranges(point: &Point) -> Vec<Range<usize>> {
+    let mut before = 0;
+    let range = |group: &GuestGroup| {
+        let first = before;
+        before += group.guests as usize;
+        first..before
+    };
+    point.groups.iter().map(range).collect()
+}
+
+/// Takes a run apart; one without groups stays as it is.
+pub(crate) fn take_apart(mut run: Run) -> Run {
+    if !run.header.plan.points.iter().any(Point::has_groups) {
+        return run;
+    }
+    let trials = std::mem::take(&mut run.trials);
+    let plan = &mut run.header.plan;
+    let mut parts = Vec::new();
+    let mut points = Vec::new();
+    let mut next = plan.points.iter().map(|point| point.id).max().unwrap_or(0) + 1;
+    for point in std::mem::take(&mut plan.points) {
+        if !point.has_groups() {
+            points.push(point);
+            continue;
+        }
+        let own = trials
+            .iter()
+            .filter(|trial| trial.row.trial.point == point.id);
+        let own: Vec<&TrialData> = own.collect();
+        run.groups.push(grouped(&point, next, &own));
+        let variant = plan
+            .variants
+            .iter()
+            .find(|variant| variant.id == point.variant);
+        let Some(variant) = variant.cloned() else {
+            continue;
+        };
+        for (point, part, variant) in parts_of(&point, &variant, &plan.variants, next) {
+            next += 1;
+            points.push(point);
+            parts.push(part);
+            plan.variants.push(variant);
+        }
+    }
+    plan.points = points;
+    plan.variants.retain(|variant| variant.further.is_empty());
+    plan.trials = of_parts(&plan.trials, &parts);
+    run.trials = trials
+        .into_iter()
+        .flat_map(|trial| trials_of(trial, &parts))
+        .collect();
+    run
+}
+
+/// The groups of a point that have users, each as a point of its own with a variant of its own.
+fn parts_of(
+    point: &Point,
+    variant: &Variant,
+    known: &[Variant],
+    first: u32,
+) -> Vec<(Point, Part, Variant)> {
+    let ranges = ranges(point);
+    let mut next = known.iter().map(|variant| variant.id).max().unwrap_or(0);
+    let mut found = Vec::new();
+    for (index, (group, study)) in point.groups.iter().zip(variant.studies()).enumerate() {
+        if group.callers != Callers::Users {
+            continue;
+        }
+        next += 1;
+        let place = found.len();
+        let level = |key: &str, value: String| Level {
+            key: key.to_owned(),
+            value,
+        };
+        let mut levels = vec![level(GROUP, group.name.clone())];
+        if point.tiles > 1 {
+            levels.push(level(TILES, point.tiles.to_string()));
+        }
+        levels.extend(point.levels.iter().cloned());
+        let mut guests = names(ranges[index].clone());
+        if let Some(tier) = point.tier_of(index) {
+            guests.extend(names(ranges[tier].clone()));
+        }
+        let part = Part {
+            whole: point.id,
+            id: first + count_u32(place),
+            place,
+            guests,
+        };
+        let own = Point {
+            id: part.id,
+            variant: next,
+            levels: levels.clone(),
+            layouts: point
+                .layouts
+                .iter()
+                .map(|layout| format!("{layout} / {}", group.name))
+                .collect(),
+            capacity_cpus: capacity(group).min(point.capacity_cpus),
+            groups: vec![GuestGroup {
+                name: String::new(),
+                ..group.clone()
+            }],
+            tiles: 1,
+            baseline: None,
+            search: None,
+        };
+        let variant = Variant {
+            id: next,
+            levels,
+            study: study.clone(),
+            further: Vec::new(),
+        };
+        found.push((own, part, variant));
+    }
+    found
+}
+
+/// CPUs that the guests of a group can use at most: their vCPUs, or the CPUs that they are pinned
+/// to.
+fn capacity(group: &GuestGroup) -> f64 {
+    let mut cpus: Vec<u32> = group.pins.iter().flatten().copied().collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    (f64::from(group.guests) * group.vcpus.cpus()).min(cpus.len() as f64)
+}
+
+/// Planned trials, once for each part of their points.
+fn of_parts(trials: &[Trial], parts: &[Part]) -> Vec<Trial> {
+    let of = |trial: &Trial| -> Vec<Trial> {
+        let own = parts.iter().filter(|part| part.whole == trial.point);
+        let own: Vec<Trial> = own
+            .map(|part| Trial {
+                point: part.id,
+                ..trial.clone()
+            })
+            .collect();
+        if own.is_empty() {
+            vec![trial.clone()]
+        } else {
+            own
+        }
+    };
+    trials.iter().flat_map(of).collect()
+}
+
+/// A trial, once for each part of its point, with what belongs to that part.
+fn trials_of(trial: TrialData, parts: &[Part]) -> Vec<TrialData> {
+    let own = parts
+        .iter()
+        .filter(|part| part.whole == trial.row.trial.point);
+    let own: Vec<TrialData> = own
+        .map(|part| {
+            let mut row = trial.row.clone();
+            row.trial.point = part.id;
+            TrialData {
+                row,
+                record: trial.record.as_ref().map(|record| of_part(record, part)),
+                place: part.place,
+            }
+        })
+        .collect();
+    if own.is_empty() { vec![trial] } else { own }
+}
+
+/// What a trial yielded of one group.
+fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
+    let own = |guest: &String| part.guests.contains(guest);
+    // What is of no guest is of the host or of the driver.
+    let shared = |subject: &String| own(subject) || !subject.starts_with('g');
+    let (measurement, verdict) = match part.place.checked_sub(1) {
+        None => (record.measurement.clone(), record.verdict.clone()),
+        Some(further) => match record.further.get(further) {
+            Some(group) => (Some(group.measurement.clone()), group.verdict.clone()),
+            None => (None, None),
+        },
+    };
+    let resources = record.resources.iter();
+    let machines = record.machines.iter();
+    let audits = record.audits.iter();
+    let logs = record.logs.iter();
+    let tunings = record.tunings.iter();
+    TrialRecord {
+        outcome: record.outcome,
+        reasons: record.reasons.clone(),
+        measurement,
+        verdict,
+        further: Vec::new(),
+        resources: resources
+            .filter(|sample| shared(&sample.subject))
+            .cloned()
+            .collect(),
+        machines: machines.filter(|look| own(&look.guest)).cloned().collect(),
+        audits: audits.filter(|audit| own(&audit.guest)).cloned().collect(),
+        logs: logs.filter(|log| own(&log.guest)).cloned().collect(),
+        tunings: tunings
+            .filter(|setting| shared(&setting.guest))
+            .cloned()
+            .collect(),
+        ready_s: record.ready_s,
+    }
+}
+
+/// A point with its groups and what they used; `first` is the number of the first part.
+fn grouped(point: &Point, first: u32, trials: &[&TrialData]) -> GroupedPoint {
+    let mut next = first;
+    let groups = point.groups.iter().zip(ranges(point));
+    let groups = groups.map(|(group, range)| {
+        let own = (group.callers == Callers::Users).then_some(next);
+        next += u32::from(own.is_some());
+        GroupPart {
+            point: own,
+            used: used(&names(range), trials),
+        }
+    });
+    GroupedPoint {
+        groups: groups.collect(),
+        point: point.clone(),
+    }
+}
+
+/// What guests used together, over good trials.
+fn used(guests: &[String], trials: &[&TrialData]) -> GroupUse {
+    let over = |of: fn(&ResourceSample) -> Option<f64>| {
+        let in_trial = |trial: &&TrialData| {
+            let (record, measured) = trial.valid()?;
+            sum_over(guests, &record.resources, measured, of)
+        };
+        let values: Vec<f64> = trials.iter().filter_map(in_trial).collect();
+        mean(&values)
+    };
+    GroupUse {
+        cores: over(|sample| Some(sample.cpu_cores)),
+        memory_bytes: over(|sample| Some(sample.memory_bytes as f64)),
+        reads_per_s: over(|sample| Some(sample.io?.reads_per_s)),
+        writes_per_s: over(|sample| Some(sample.io?.writes_per_s)),
+    }
+}
+
+/// Sum over guests of their means in the window; nothing where one of them has none.
+fn sum_over(
+    guests: &[String],
+    resources: &[ResourceSample],
+    measured: &Measurement,
+    of: fn(&ResourceSample) -> Option<f64>,
+) -> Option<f64> {
+    guests
+        .iter()
+        .map(|guest| window::mean(resources, guest, measured, |sample| Some([of(sample)?])))
+        .map(|mean| mean.map(|[value]| value))
+        .sum()
+}
+
+/// Whether the groups of a plan's points have several workloads, whose units of work are not one.
+#[must_use]
+pub fn has_several_units(plan: &Plan) -> bool {
+    let mut units = plan
+        .points
+        .iter()
+        .flat_map(|point| &point.groups)
+        .map(|group| group.database.kind().info().unit.rate);
+    let first = units.next();
+    units.any(|other| Some(other) != first)
+}

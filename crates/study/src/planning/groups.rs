@@ -1,0 +1,382 @@
+//! The points of layouts with groups: guests that differ, in one trial.
+
+use super::{
+    cpus::Division,
+    pins, placement,
+    points::{self, Combination, Offered},
+    thousandths,
+};
+use crate::{
+    Callers, CpuSet, GuestGroup, HostFacts, Pinning, Point, PointData, StackKind, Study, Variant,
+    Vcpus,
+    grammar::{Context, Spans, kinds::cpu_list, sections::MOST_GUESTS},
+    model::{Layout, LayoutGroup},
+    problem::Code,
+    source::quoted,
+};
+
+/// A group of one point while it is planned.
+struct Draft<'a> {
+    group: &'a LayoutGroup,
+    study: &'a Study,
+    spans: &'a Spans,
+    combination: Combination<'a>,
+    offered: Offered,
+}
+
+/// The points of a layout with groups, one for each number of tiles; they have no ids yet. Every
+/// problem is told to the context.
+pub(super) fn expand(
+    variant: &Variant,
+    layout: &Layout,
+    spans: &[Spans],
+    (division, host): (&Division, &HostFacts),
+    context: &mut Context,
+) -> Vec<Point> {
+    let once = [1];
+    let tiles = if layout.tiles.is_empty() {
+        &once[..]
+    } else {
+        &layout.tiles
+    };
+    check_studies(variant, layout, spans, context);
+    let mut points: Vec<Point> = Vec::new();
+    for tiles in tiles {
+        let point = point(variant, layout, *tiles, spans, (division, host), context);
+        points.extend(point);
+    }
+    points
+}
+
+fn point(
+    variant: &Variant,
+    layout: &Layout,
+    tiles: u32,
+    spans: &[Spans],
+    (division, host): (&Division, &HostFacts),
+    context: &mut Context,
+) -> Option<Point> {
+    let mut drafts: Vec<Draft<'_>> = Vec::new();
+    for ((group, study), spans) in layout.groups.iter().zip(variant.studies()).zip(spans) {
+        context.spans = spans.clone();
+        drafts.extend(draft(layout, group, study, spans, tiles, division, context));
+    }
+    if drafts.len() < layout.groups.len() {
+        return None;
+    }
+    check_together(&drafts, division, context);
+    let users: Vec<f64> = (0..drafts.len())
+        .map(|index| users_each(&drafts, index))
+        .collect();
+    let mut data: Vec<(u64, PointData)> = Vec::new();
+    for (draft, users) in drafts.iter().zip(&users) {
+        context.spans = draft.spans.clone();
+        let (study, combination) = (draft.study, &draft.combination);
+        let memory_mib = points::memory(combination, *users, study, host, context);
+        let database =
+            memory_mib.and_then(|mib| points::database(combination, *users, mib, study, context));
+        data.extend(memory_mib.zip(database));
+    }
+    if data.len() < drafts.len() {
+        return None;
+    }
+    check_memory(&drafts, &data, host, context);
+    let data = with_tiers(&drafts, data);
+    let groups = lay(&drafts, &data, (division, host), context);
+    let usable = |(group, draft): (&GuestGroup, &Draft<'_>)| -> Vec<(CpuSet, Vcpus)> {
+        let usable = points::usable(draft.study, group.vcpus);
+        group.pins.iter().map(|pin| (pin.clone(), usable)).collect()
+    };
+    let pinned: Vec<(CpuSet, Vcpus)> = groups.iter().zip(&drafts).flat_map(usable).collect();
+    Some(Point {
+        id: 0,
+        variant: variant.id,
+        levels: variant.levels.clone(),
+        layouts: vec![layout.name.clone()],
+        capacity_cpus: pins::capacity(pinned.iter().map(|(pin, vcpus)| (pin, *vcpus))),
+        groups,
+        tiles,
+        baseline: None,
+        search: None,
+    })
+}
+
+/// The guests of one group in so many tiles, with the load of as many.
+fn draft<'a>(
+    layout: &'a Layout,
+    group: &'a LayoutGroup,
+    study: &'a Study,
+    spans: &'a Spans,
+    tiles: u32,
+    division: &Division,
+    context: &mut Context,
+) -> Option<Draft<'a>> {
+    // The study of a group has the group as its only layout.
+    let own = study.layouts.first()?;
+    let amount = study.amounts_of(own).first()?;
+    let path = |key: &str| format!("layout[0].{key}");
+    let amount_path = match (study.load.open(), &own.users) {
+        (Some(_), _) => "load.rate".to_owned(),
+        (None, Some(_)) => path("users"),
+        (None, None) => "load.users".to_owned(),
+    };
+    let mut combination = Combination {
+        layout: &layout.name,
+        guests: group.guests,
+        vcpus: group.vcpus,
+        amount,
+        max_in_flight: study.load.max_in_flight(),
+        guests_path: path("guests"),
+        vcpus_path: path("vcpus"),
+        amount_path,
+    };
+    if division.sound {
+        points::check_width(&combination, division, context)?;
+    }
+    let each = if group.tier_of.is_some() {
+        Offered {
+            users: 0,
+            rate_per_s: None,
+        }
+    } else {
+        points::offered(&combination, division, context)?
+    };
+    combination.guests = group
+        .guests
+        .checked_mul(tiles)
+        .filter(|all| *all <= MOST_GUESTS)
+        .or_else(|| {
+            let message =
+                format!("{tiles} tiles have too many guests, at most {MOST_GUESTS} are allowed");
+            context.refuse(
+                Code::TooMany,
+                context.spans.nearest("layout[0].tiles"),
+                message,
+                "use fewer tiles",
+            )
+        })?;
+    points::check_table(&combination, study, division, context)?;
+    let offered = Offered {
+        users: each.users.saturating_mul(tiles),
+        rate_per_s: each.rate_per_s.map(|rate| rate * f64::from(tiles)),
+    };
+    Some(Draft {
+        group,
+        study,
+        spans,
+        combination,
+        offered,
+    })
+}
+
+/// What rules call the users of a guest: of a tier, those of its callers in equal parts.
+fn users_each(drafts: &[Draft<'_>], index: usize) -> f64 {
+    let draft = &drafts[index];
+    let front = draft.group.tier_of.as_ref();
+    match front.and_then(|front| drafts.iter().find(|other| other.group.name == *front)) {
+        Some(front) => {
+            let all =
+                front.combination.users_each(front.offered) * f64::from(front.combination.guests);
+            all / f64::from(draft.combination.guests)
+        }
+        None => draft.combination.users_each(draft.offered),
+    }
+}
+
+/// The groups whose guests are called by a tier's front have no database: theirs is the tier's.
+fn with_tiers(drafts: &[Draft<'_>], data: Vec<(u64, PointData)>) -> Vec<(u64, PointData)> {
+    let of_tier = |name: &str| {
+        let tier = |draft: &Draft<'_>| draft.group.tier_of.as_deref() == Some(name);
+        drafts.iter().position(tier)
+    };
+    let own = |(index, draft): (usize, &Draft<'_>)| {
+        let (memory, database) = data[index];
+        (
+            memory,
+            of_tier(&draft.group.name).map_or(database, |tier| data[tier].1),
+        )
+    };
+    drafts.iter().enumerate().map(own).collect()
+}
+
+/// Lays all groups on the guest CPUs: tables first, then each on the CPUs that are left, where they
+/// carry it.
+fn lay(
+    drafts: &[Draft<'_>],
+    data: &[(u64, PointData)],
+    (division, host): (&Division, &HostFacts),
+    context: &mut Context,
+) -> Vec<GuestGroup> {
+    let tables = drafts
+        .iter()
+        .filter_map(|draft| match &draft.study.guest.pin {
+            Pinning::Table(rows) => Some(rows.iter().take(draft.combination.guests as usize)),
+            Pinning::Policy(_) => None,
+        });
+    let mut taken: Vec<CpuSet> = tables.flatten().cloned().collect();
+    let mut groups = Vec::new();
+    for (draft, data) in drafts.iter().zip(data) {
+        context.spans = draft.spans.clone();
+        let Draft {
+            group,
+            study,
+            combination,
+            offered,
+            ..
+        } = draft;
+        let cpus = pins::left_over(
+            &division.guests,
+            &taken,
+            combination.guests,
+            combination.vcpus,
+            study.host.overcommit,
+        );
+        let mut laid = points::group(study, combination, *offered, *data, (&cpus, host), context);
+        if matches!(study.guest.pin, Pinning::Policy(crate::Pin::None)) {
+            // It moves over all CPUs, and takes none from others.
+            laid.pins = vec![division.guests.clone(); combination.guests as usize];
+            laid.nodes = placement::nodes(false, &laid.pins, &host.places);
+        } else {
+            taken.extend(laid.pins.iter().cloned());
+        }
+        laid.name = group.name.clone();
+        if let Some(front) = &group.tier_of {
+            laid.callers = Callers::Group(front.clone());
+        }
+        groups.push(laid);
+    }
+    groups
+}
+
+/// What holds for all groups of a point together.
+fn check_together(drafts: &[Draft<'_>], division: &Division, context: &mut Context) {
+    let Some(first) = drafts.first() else { return };
+    context.spans = first.spans.clone();
+    let all: u64 = drafts
+        .iter()
+        .map(|draft| thousandths(draft.combination.guests, draft.combination.vcpus))
+        .sum();
+    let words: Vec<String> = drafts
+        .iter()
+        .map(|draft| draft.combination.describe())
+        .collect();
+    if division.sound {
+        let words = words.join(" and ");
+        points::check_total(
+            &words,
+            all,
+            "layout[0].name",
+            first.study,
+            division,
+            context,
+        );
+    }
+    for (index, draft) in drafts.iter().enumerate() {
+        let Pinning::Table(rows) = &draft.study.guest.pin else {
+            continue;
+        };
+        for other in &drafts[..index] {
+            let Pinning::Table(others) = &other.study.guest.pin else {
+                continue;
+            };
+            let others = others.iter().take(other.combination.guests as usize);
+            let others: Vec<&u32> = others.flatten().collect();
+            let rows = rows.iter().take(draft.combination.guests as usize);
+            let shared: CpuSet = rows
+                .flatten()
+                .filter(|cpu| others.contains(cpu))
+                .copied()
+                .collect();
+            if !shared.is_empty() {
+                let message = format!(
+                    "the groups {} and {} are both pinned to CPU {}",
+                    quoted(&other.group.name),
+                    quoted(&draft.group.name),
+                    cpu_list(&shared)
+                );
+                let help = "give each group CPUs of its own in its table of pins";
+                let span = draft.spans.nearest("guest.pin");
+                context.refuse::<()>(Code::SharedCpu, span, message, help);
+            }
+        }
+    }
+}
+
+/// The memory of all groups together must be there.
+fn check_memory(
+    drafts: &[Draft<'_>],
+    data: &[(u64, PointData)],
+    host: &HostFacts,
+    context: &mut Context,
+) {
+    let Some(first) = drafts.first() else { return };
+    let all: u64 = drafts
+        .iter()
+        .zip(data)
+        .map(|(draft, (mib, _))| mib * u64::from(draft.combination.guests))
+        .sum();
+    let reserve = first.study.host.reserve_mib;
+    if all.saturating_add(reserve) > host.memory_mib {
+        let message = format!(
+            "all groups and the reserve of {reserve} MiB need {} MiB of memory, this host has {} \
+             MiB",
+            all.saturating_add(reserve),
+            host.memory_mib
+        );
+        let help = "use fewer guests or tiles, less `memory`, or a smaller `reserve` in [host]";
+        let span = first.spans.nearest("layout[0].name");
+        context.refuse::<()>(Code::Memory, span, message, help);
+    }
+}
+
+/// What the studies of groups cannot be together.
+fn check_studies(variant: &Variant, layout: &Layout, spans: &[Spans], context: &mut Context) {
+    let studies: Vec<&Study> = variant.studies().collect();
+    for ((group, study), spans) in layout.groups.iter().zip(&studies).zip(spans) {
+        if study.stack.kind() == StackKind::Simulated {
+            let message = "what is computed has no groups: nothing runs beside anything";
+            let help = "write one layout for each group";
+            let span = spans.nearest("layout[0].name");
+            context.refuse::<()>(Code::Contradiction, span, message, help);
+        }
+        if study.workload.keys().calibrations() > 0 {
+            let message = format!(
+                "the group {} asks for a hit ratio, which is found by trials of its own",
+                quoted(&group.name)
+            );
+            let help = "remove `hit_target`, or find the pool in a study of the group alone";
+            let span = spans.nearest("workload.hit_target");
+            context.refuse::<()>(Code::Contradiction, span, message, help);
+        }
+        let Some(name) = &group.tier_of else { continue };
+        let front = layout
+            .groups
+            .iter()
+            .zip(&studies)
+            .find(|(other, _)| other.name == *name);
+        let Some((_, front)) = front else { continue };
+        let (what, key) =
+            if study.stack.kind() != StackKind::Lamp || front.stack.kind() != StackKind::Lamp {
+                (
+                    "only the stack \"lamp\" can be divided into tiers",
+                    "stack.kind",
+                )
+            } else if study.guest.lab != front.guest.lab {
+                (
+                    "a tier has guests of the same kind as its callers",
+                    "guest.kind",
+                )
+            } else if study.workload.kind() != front.workload.kind() {
+                ("a tier serves the workload of its callers", "workload.kind")
+            } else {
+                continue;
+            };
+        let message = format!(
+            "the group {} cannot be a tier of {}: {what}",
+            quoted(&group.name),
+            quoted(name)
+        );
+        let help = format!("write the same `{key}` for both groups");
+        context.refuse::<()>(Code::Contradiction, spans.nearest(key), message, help);
+    }
+}

@@ -1,0 +1,193 @@
+//! Layouts with groups: guests that differ, in one trial.
+
+use rookery_study::{Callers, Document, HostFacts, Plan, render_plan};
+
+const HEAD: &str = r#"
+title = "t"
+[workload.shop]
+kind = "dvdstore"
+database = "10MB per guest"
+[workload.orders]
+kind = "orderentry"
+[load]
+ramp_up = "2s"
+steady = "10s"
+[stack]
+kind = "embedded"
+[guest]
+memory = "256MiB"
+[host]
+overcommit = 2
+"#;
+
+const TILE: &str = r#"
+[[layout]]
+name = "tile"
+tiles = [1, 2]
+[[layout.group]]
+name = "shop"
+guests = 2
+users = 20
+workload = "shop"
+qos.p95 = "1s"
+[[layout.group]]
+name = "orders"
+users = 4
+workload = "orders"
+stack.kind = "sqlite"
+"#;
+
+const TIERS: &str = r#"
+title = "t"
+workload = { kind = "dvdstore", database = "10MB per guest" }
+stack = { kind = "lamp", tuning = ["stock", "pureflex"] }
+guest = { kind = "container", memory = "512MiB" }
+load = { ramp_up = "2s", steady = "10s" }
+host = { overcommit = 2 }
+[[layout]]
+name = "two tiers"
+[[layout.group]]
+name = "web"
+guests = 2
+vcpus = 0.5
+users = 10
+[[layout.group]]
+name = "database"
+tier_of = "web"
+workload.database = "20MB per guest"
+"#;
+
+fn host(cpus: u32) -> HostFacts {
+    HostFacts {
+        cpus: (0..cpus).collect(),
+        memory_mib: 16_384,
+        disk_free_mib: 65_536,
+        root: true,
+        places: Vec::new(),
+    }
+}
+
+fn plan(text: &str, cpus: u32) -> Result<(Document, Plan), String> {
+    let document = Document::parse("s.toml", text).map_err(|problems| problems.to_string())?;
+    let plan = Plan::of(&document, &host(cpus)).map_err(|problems| problems.to_string())?;
+    Ok((document, plan))
+}
+
+fn planned(text: &str, cpus: u32) -> (Document, Plan) {
+    plan(text, cpus).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn a_tile_is_planned_with_all_of_its_groups() {
+    let (document, plan) = planned(&format!("{HEAD}{TILE}"), 8);
+    insta::assert_snapshot!(render_plan(&plan, document.study(), 120));
+    let twice = &plan.points[1];
+    assert_eq!((twice.tiles, twice.guests()), (2, 6));
+    let users: Vec<u32> = twice
+        .groups
+        .iter()
+        .map(|group| group.total_users())
+        .collect();
+    assert_eq!(users, [80, 8]);
+    let limits: Vec<usize> = plan
+        .parts(twice)
+        .iter()
+        .map(|(_, study)| study.qos.percentiles.len())
+        .collect();
+    assert_eq!(limits, [1, 0]);
+}
+
+#[test]
+fn on_few_cpus_groups_share_them() {
+    let (_, plan) = planned(
+        &format!("{HEAD}{TILE}").replace("overcommit = 2", "overcommit = 6"),
+        2,
+    );
+    let point = &plan.points[1];
+    assert!(point.each_guest().all(|guest| guest.cpus() == [0]));
+    assert_eq!(point.capacity_cpus, 1.0);
+    assert_eq!(point.driver_cpus(0, &plan.driver_cpus), [1]);
+    assert_eq!(point.driver_cpus(1, &plan.driver_cpus), [1]);
+}
+
+#[test]
+fn a_tier_has_the_database_and_no_users() {
+    let (document, plan) = planned(TIERS, 6);
+    insta::assert_snapshot!(render_plan(&plan, document.study(), 120));
+    let point = &plan.points[0];
+    assert_eq!(point.tier_of(0), Some(1));
+    assert_eq!(point.groups[1].callers, Callers::Group("web".to_owned()));
+    assert_eq!(point.groups[0].database, point.groups[1].database);
+    assert_eq!(
+        plan.variants.len(),
+        2,
+        "the groups share the levels of a factor"
+    );
+}
+
+#[test]
+fn what_is_written_is_planned_alike() {
+    for text in [&format!("{HEAD}{TILE}"), TIERS] {
+        let (document, plan) = planned(text, 8);
+        if document.factors().is_empty() {
+            let (_, again) = planned(&document.study().to_toml(), 8);
+            assert_eq!(again.points, plan.points);
+        }
+        // A resumed run reads the studies of its plan again.
+        for study in plan.variants.iter().flat_map(|variant| variant.studies()) {
+            let again = rookery_study::Study::parse("s.toml", &study.to_toml());
+            assert_eq!(again.as_ref().ok(), Some(study));
+        }
+    }
+}
+
+#[test]
+fn broken_groups_are_reported_at_once() {
+    let broken = format!(
+        "{HEAD}
+[workload.unused]
+kind = \"dvdstore\"
+[[layout]]
+name = \"one\"
+guests = 2
+[[layout.group]]
+name = \"a\"
+workload = \"shop\"
+[[layout.group]]
+name = \"b\"
+workload = \"oders\"
+users = 3
+load.steady = \"5s\"
+[[layout.group]]
+name = \"b\"
+workload = \"shop\"
+user = 3
+[[layout.group]]
+name = \"c\"
+workload = \"shop\"
+tier_of = \"nobody\"
+users = 3
+[[layout]]
+name = \"two\"
+tiles = 3
+"
+    );
+    insta::assert_snapshot!(plan(&broken, 8).expect_err("broken"));
+}
+
+#[test]
+fn groups_that_cannot_run_together_are_refused() {
+    let pinned = format!("{HEAD}{TILE}")
+        .replace("users = 20", "users = 20\npin = [[0], [1], [2], [3]]")
+        .replace("users = 4", "users = 4\npin = [[3], [4]]");
+    let crowded = format!("{HEAD}{TILE}").replace("tiles = [1, 2]", "tiles = 9");
+    let stacks = TIERS.replace(
+        "tier_of = \"web\"",
+        "tier_of = \"web\"\nworkload.kind = \"orderentry\"\nstack.kind = \"mariadb\"",
+    );
+    let stacks = stacks.replace("workload.database = \"20MB per guest\"\n", "");
+    let kinds = TIERS.replace("tier_of = \"web\"", "tier_of = \"web\"\nkind = \"bare\"");
+    let told =
+        [pinned, crowded, stacks, kinds].map(|text| plan(&text, 8).expect_err("a contradiction"));
+    insta::assert_snapshot!(told.join("\n"));
+}
