@@ -30,6 +30,9 @@ pub fn json_schema() -> Json {
     }
     put_overrides(&mut properties);
     allow_named_workloads(&mut properties);
+    // Scales have layouts, too: they are described once.
+    let layout = json!({"$ref": "#/$defs/layout"});
+    let layouts = properties.insert(sections::LAYOUT.to_owned(), layout);
     properties.insert(scale::SECTION.to_owned(), scale_schema(&properties));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -39,6 +42,7 @@ pub fn json_schema() -> Json {
         "properties": properties,
         "required": required,
         "additionalProperties": false,
+        "$defs": {"layout": layouts},
     })
 }
 
