@@ -9,46 +9,20 @@ use std::ops::Range;
 
 use rookery_cast::count_u32;
 use rookery_stats::{Measurement, ResourceSample};
-use rookery_store::TrialRecord;
+use rookery_store::{Store, StoreError, TrialRecord};
 use rookery_study::{Callers, GuestGroup, Level, Plan, Point, Trial, Variant};
 
-use crate::{Run, TrialData, mean::mean, window};
+use crate::{
+    Run, TrialData,
+    grouped::{GroupPart, GroupUse, GroupedPoint},
+    mean::mean,
+    window,
+};
 
 /// The key of the level that names the group of a point.
 const GROUP: &str = "layout.group";
 /// The key of the level that says how often its layout's groups are repeated.
 const TILES: &str = "layout.tiles";
-
-/// A point with groups as it was planned, and what became of them.
-#[derive(Clone, Debug)]
-pub struct GroupedPoint {
-    /// The point.
-    pub point: Point,
-    /// Its groups, in their order.
-    pub groups: Vec<GroupPart>,
-}
-
-/// One group of a point.
-#[derive(Clone, Debug)]
-pub struct GroupPart {
-    /// Number of the point that stands for the group; nothing of a tier, which has no load.
-    pub point: Option<u32>,
-    /// What its guests used together, over the good trials.
-    pub used: GroupUse,
-}
-
-/// What the guests of a group used in the measured windows, means over the good trials.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct GroupUse {
-    /// Cores.
-    pub cores: Option<f64>,
-    /// Memory, bytes.
-    pub memory_bytes: Option<f64>,
-    /// Reads from block devices per second.
-    pub reads_per_s: Option<f64>,
-    /// Writes to block devices per second.
-    pub writes_per_s: Option<f64>,
-}
 
 /// A group in its new place.
 struct Part {
@@ -77,8 +51,18 @@ fn ranges(point: &Point) -> Vec<Range<usize>> {
     point.groups.iter().map(range).collect()
 }
 
+impl Run {
+    /// Read a run, its points with groups taken apart.
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn read(store: &Store) -> Result<Self, StoreError> {
+        Self::read_whole(store).map(take_apart)
+    }
+}
+
 /// Takes a run apart; one without groups stays as it is.
-pub(crate) fn take_apart(mut run: Run) -> Run {
+fn take_apart(mut run: Run) -> Run {
     if !run.header.plan.points.iter().any(Point::has_groups) {
         return run;
     }

@@ -27,6 +27,7 @@ pub mod effects;
 pub mod estimate;
 #[cfg(test)]
 mod fixture;
+pub mod grouped;
 pub mod groups;
 mod identity;
 pub mod io;

@@ -6,10 +6,7 @@ use rookery_store::{
 };
 use rookery_study::Study;
 
-use crate::{
-    groups::{self, GroupedPoint},
-    reduce::Reducer,
-};
+use crate::{grouped::GroupedPoint, reduce::Reducer};
 
 /// Everything that the store of a run holds; long series of resources are merged to shorter ones.
 #[derive(Clone, Debug)]
@@ -42,14 +39,6 @@ pub struct TrialData {
 }
 
 impl Run {
-    /// Read a run, its points with groups taken apart.
-    ///
-    /// # Errors
-    /// When a table is damaged.
-    pub fn read(store: &Store) -> Result<Self, StoreError> {
-        Self::read_whole(store).map(groups::take_apart)
-    }
-
     /// Read a run as it was planned.
     ///
     /// # Errors

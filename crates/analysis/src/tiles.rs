@@ -6,7 +6,7 @@ use rookery_study::{Callers, Layout, Study};
 
 use crate::{
     Run,
-    groups::{GroupPart, GroupedPoint},
+    grouped::{GroupPart, GroupedPoint},
     points::{LimitCount, PointSummary},
     schema::data,
 };
