@@ -396,7 +396,7 @@ fn every_tuning_is_in_force(software: &Software) {
 
 fn without_database(software: &Software) {
     let options = Options {
-        database: false,
+        servers: rookery_stack::lamp::Servers::WithoutDatabase,
         ..Options::default()
     };
     let mut guest = Guest::start(
