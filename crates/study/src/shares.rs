@@ -1,18 +1,16 @@
 //! How the driver's CPUs are shared out to groups of guests.
 
-use crate::CpuSet;
-
 /// The CPUs for each group by its load; none for a group without. Each has at least one of its own,
 /// and the rest go where most load waits for a CPU; where there are too few, groups take turns.
 ///
 /// Source of the rule: V. d'Hondt's method of highest averages.
-pub(crate) fn of(loads: &[Option<f64>], driver: &CpuSet) -> Vec<CpuSet> {
+pub(crate) fn of(loads: &[Option<f64>], driver: &[u32]) -> Vec<Vec<u32>> {
     let loaded = loads.iter().flatten().count();
     if driver.len() < loaded {
         let mut turn = 0;
         let next = |load: &Option<f64>| {
             if load.is_none() || driver.is_empty() {
-                return CpuSet::new();
+                return Vec::new();
             }
             turn += 1;
             vec![driver[(turn - 1) % driver.len()]]
@@ -47,7 +45,7 @@ mod tests {
 
     #[test]
     fn cpus_follow_the_load() {
-        let shares = |loads: &[Option<f64>], cpus: u32| of(loads, &(0..cpus).collect::<CpuSet>());
+        let shares = |loads: &[Option<f64>], cpus: u32| of(loads, &(0..cpus).collect::<Vec<u32>>());
         let none: Vec<u32> = Vec::new();
         let (one, two) = (Some(10.0), Some(30.0));
         assert_eq!(shares(&[one], 2), [vec![0, 1]]);

@@ -73,7 +73,7 @@ keys! {
     /// Keys of `[[layout.group]]`.
     GroupKeys {
         /// Name in tables and figures, different from those of the layout's other groups.
-        name: Text = Text { most: 40, lines: false, example: "shop" }, Required;
+        name: Text = Text { most: 40, lines: false, example: "front" }, Required;
         /// Number of guests in one tile.
         guests: Whole<u32> = Whole { min: 1, max: MOST_GUESTS }, Default("1");
         /// vCPUs of each guest; fractions where the kind of guest can limit CPU time.
