@@ -3,7 +3,7 @@
 
 use rookery_stats::{
     BatchMeans, Latencies, Measurement, PercentilePoint, Ratio, SecondSample, Spread, Summary,
-    adaptive::Rule, effective_count,
+    WIDEST, adaptive::Rule, effective_count,
 };
 use rookery_study::Load;
 
@@ -20,7 +20,7 @@ data! {
             /// Whether the seconds are independent and many enough.
             reliable: bool,
         },
-        /// Smallest and largest of two trials.
+        /// Smallest and largest of the trials: they are two, or lie too far apart for more.
         Range,
         /// Student's t over so many trials.
         Repeats {
@@ -83,12 +83,20 @@ impl Estimate {
                 None => (None, EstimateBasis::Nothing),
             },
             (Spread::Range { .. }, None) => (summary.ends(), EstimateBasis::Range),
+            // No throughput is below zero.
+            (Spread::Interval { half_width }, None) if half_width >= summary.mean => {
+                (Some((summary.min, summary.max)), EstimateBasis::Range)
+            }
             (Spread::Interval { .. }, None) => (
                 summary.ends(),
                 EstimateBasis::Repeats {
                     trials: summary.count,
                 },
             ),
+        };
+        let (ends, basis) = match ends {
+            Some((low, _)) if low < 0.0 => (None, EstimateBasis::Nothing),
+            _ => (ends, basis),
         };
         Some(Self {
             mean: summary.mean,
@@ -219,9 +227,9 @@ impl Quantile {
                 (ends, basis)
             }
             _ => {
-                let estimate = Estimate::from_values(&each?, None, Vec::new)?;
-                let (low, high) = estimate.ends.unzip();
-                ((low.map(|low| low.max(0.0)), high), estimate.basis)
+                let (ends, basis) = of_times(&each?)?;
+                let (low, high) = ends.unzip();
+                ((low, high), basis)
             }
         };
         Some(Self {
@@ -232,6 +240,35 @@ impl Quantile {
         })
     }
 }
+
+/// The interval of a response time from those of several trials: Student's t on their logarithms,
+/// since no time is below zero; the smallest and largest where that would be too wide to say
+/// anything.
+fn of_times(values: &[f64]) -> Option<(Option<(f64, f64)>, EstimateBasis)> {
+    let summary = Summary::of(values)?;
+    let range = (Some((summary.min, summary.max)), EstimateBasis::Range);
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let Some(of_logs) = Summary::of(&logs) else {
+        return Some(range);
+    };
+    let ends = of_logs.ends().map(|(low, high)| (low.exp(), high.exp()));
+    Some(match (of_logs.spread, ends) {
+        (Spread::Single, _) | (_, None) => (None, EstimateBasis::Nothing),
+        (Spread::Range { .. }, _) => range,
+        (_, Some((low, high))) if high - low > WIDEST * summary.mean || high > TOO_FAR * low => {
+            range
+        }
+        (Spread::Interval { .. }, ends) => (
+            ends,
+            EstimateBasis::Repeats {
+                trials: summary.count,
+            },
+        ),
+    })
+}
+
+/// From this ratio of the ends of an interval on the trials are shown instead.
+const TOO_FAR: f64 = 10.0;
 
 /// How many dependent operations of a trial are worth one independent one, as far as its seconds
 /// tell: their number over what they are worth.

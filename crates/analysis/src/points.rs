@@ -1,7 +1,8 @@
 //! One summary per point over its good repeats.
 
 use rookery_stats::{
-    Fairness, Latencies, Measurement, Ratio, SecondSample, Summary, main_operation, qos::Limited,
+    Fairness, Latencies, Measurement, OtherWork, Ratio, SecondSample, Summary, main_operation,
+    qos::Limited,
 };
 use rookery_store::{TrialRecord, TrialStatus};
 use rookery_study::{Level, Point, Purpose};
@@ -9,6 +10,7 @@ use rookery_study::{Level, Point, Purpose};
 use crate::{
     Run, TrialData, cpu,
     estimate::{self, Estimate, Quantile},
+    io,
     layers::Limit,
     mean::mean,
     metrics::{self, MetricSummary},
@@ -93,6 +95,11 @@ data! {
         pub rollback_share: Option<f64>,
         /// Cores that all guests used.
         pub guest_cores: Option<Summary>,
+        /// Cores of the host that neither guests nor the driver used, in the trial with the most;
+        /// null where that was not measured, or is not worth a word.
+        pub other_cores: Option<f64>,
+        /// Requests per second of all guests to their disks; null where nobody counts them.
+        pub disk_requests_per_s: Option<f64>,
         /// Use of the driver's CPUs, a share.
         pub driver_share: Option<Summary>,
         /// Worst scheduling lag p99 of the driver, us.
@@ -101,6 +108,9 @@ data! {
         pub limits: LimitCount,
         /// The limit that was broken worst; null where all were kept.
         pub worst_broken: Option<BrokenLimit>,
+        /// The limit that came nearest, or was broken worst, with its value; null where none could
+        /// be judged.
+        pub nearest_limit: Option<LimitUse>,
         /// Throughput over that of the one-big point of equal capacity and load; null for that
         /// point itself.
         pub efficiency: Option<Ratio>,
@@ -150,6 +160,30 @@ data! {
         /// The value: us of a percentile, else a share; null where the percentile lies among
         /// operations that never finished.
         pub value: Option<f64>,
+    }
+}
+
+data! {
+    /// How much of a limit was used up.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct LimitUse {
+        /// The operation that it limits; null of all requests together.
+        pub operation: Option<String>,
+        /// The percentile of response times that it limits; null of a limit of errors.
+        pub percentile: Option<f64>,
+        /// The limit: us of a percentile, else a share.
+        pub limit: f64,
+        /// The value in the same unit; null where the percentile lies among operations that never
+        /// finished.
+        pub value: Option<f64>,
+    }
+}
+
+impl LimitUse {
+    /// The value as a share of the limit; infinite where nothing finished.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.value.map_or(f64::INFINITY, |value| value / self.limit)
     }
 }
 
@@ -403,6 +437,12 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         bad,
         rollback_share: units::rollback_share(good.iter().map(|(_, measured)| *measured)),
         guest_cores: over(&|(record, measured)| cpu::guest_cores(&record.resources, measured)),
+        other_cores: other_cores(run, &good),
+        disk_requests_per_s: over(&|(record, measured)| {
+            let io = io::guest_io(&record.resources, measured)?;
+            Some(io.reads_per_s + io.writes_per_s)
+        })
+        .map(|rate| rate.mean),
         driver_share: over(&|(_, measured)| Some(measured.driver.cpu_share)),
         lag_p99_us: good
             .iter()
@@ -410,6 +450,7 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
             .max(),
         limits: limits(&good),
         worst_broken: worst_broken(&good),
+        nearest_limit: nearest_limit(&good),
         efficiency: None,
         fairness: Fairness::of(&of_guests),
         guests,
@@ -419,6 +460,17 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
     };
     summary.limited_by = summary.limit();
     summary
+}
+
+/// The most that other work used in a trial, where it is worth a word.
+fn other_cores(run: &Run, good: &[Good<'_>]) -> Option<f64> {
+    let host = run.header.host.facts.size();
+    let simulated = run.header.study.stack.simulated().is_some();
+    good.iter()
+        .filter_map(|(record, measured)| OtherWork::of(&record.resources, &measured.window))
+        .filter(|work| !simulated && work.matters(host.cpus))
+        .map(|work| work.cores)
+        .max_by(f64::total_cmp)
 }
 
 /// The request, other than the whole unit of work, with the largest p95.
@@ -545,6 +597,25 @@ fn worst_broken(good: &[Good<'_>]) -> Option<BrokenLimit> {
             Limited::ErrorRatio => None,
         },
         value: worst.value,
+    })
+}
+
+/// The rule with the largest value over its limit, in all good trials.
+fn nearest_limit(good: &[Good<'_>]) -> Option<LimitUse> {
+    let verdicts = good
+        .iter()
+        .filter_map(|(record, _)| record.verdict.as_ref());
+    let rules = verdicts.filter_map(|verdict| verdict.binding_rule());
+    let loaded = rules.filter_map(|rule| Some((rule, rule.load()?)));
+    let (rule, _) = loaded.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(LimitUse {
+        operation: rule.operation.clone(),
+        percentile: match rule.limited {
+            Limited::Percentile(percentile) => Some(percentile),
+            Limited::ErrorRatio => None,
+        },
+        limit: rule.limit,
+        value: rule.value,
     })
 }
 

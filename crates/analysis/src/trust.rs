@@ -3,7 +3,7 @@
 
 use rookery_cast::count_u32;
 use rookery_stats::{
-    Measurement, Mode,
+    Measurement, Mode, Surroundings,
     checks::Remark,
     detectable_between,
     trial_checks::{Intent, Matter, of_trial},
@@ -133,6 +133,8 @@ data! {
     pub enum CheckKind {
         /// The driver: lag, CPU, Little's law, pacing.
         Driver,
+        /// Work on the host that is no part of the trial.
+        OtherWork,
         /// Whether there was a steady state.
         SteadyState,
         /// Shares of operations.
@@ -147,7 +149,8 @@ data! {
 }
 
 /// Every kind of check, in the order in which they are reported.
-const CHECKS: [(Matter, CheckKind); 6] = [
+const CHECKS: [(Matter, CheckKind); 7] = [
+    (Matter::OtherWork, CheckKind::OtherWork),
     (Matter::Driver, CheckKind::Driver),
     (Matter::SteadyState, CheckKind::SteadyState),
     (Matter::Mix, CheckKind::Mix),
@@ -192,6 +195,7 @@ fn prediction(run: &Run) -> Prediction {
 /// What the checks of every kind found, over all trials that were measured, void ones included.
 #[must_use]
 pub fn checks(run: &Run) -> Vec<Checked> {
+    let simulated = run.header.study.stack.simulated().is_some();
     let own_checks = run.header.study.workload.kind().info().own_checks;
     let mut all: Vec<Checked> = CHECKS
         .iter()
@@ -214,10 +218,18 @@ pub fn checks(run: &Run) -> Vec<Checked> {
             continue;
         };
         let intent = run.study_of(trial).intent();
-        let remarks = of_trial(measured, &record.resources, &intent);
+        let surroundings = Surroundings {
+            host: run.header.host.facts.size(),
+            programs: &record.other_programs,
+        };
+        let surroundings = Some(&surroundings).filter(|_| !simulated);
+        let remarks = of_trial(measured, &record.resources, &intent, surroundings);
         for (checked, (matter, _)) in all.iter_mut().zip(CHECKS) {
             checked.take(trial, measured, matter, &intent, &remarks);
         }
+    }
+    if simulated {
+        all.retain(|checked| checked.check != CheckKind::OtherWork);
     }
     if own_checks.is_none() {
         all.retain(|checked| checked.check != CheckKind::Workload);
@@ -268,6 +280,7 @@ fn asked(matter: Matter, measured: &Measurement, intent: &Intent) -> bool {
     let whole = measured.aborted.is_none();
     match matter {
         Matter::Driver => true,
+        Matter::OtherWork => whole,
         Matter::Mix => whole && !intent.mix.is_empty(),
         Matter::Workload => {
             whole

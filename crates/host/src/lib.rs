@@ -22,6 +22,7 @@ mod mounts;
 mod netns;
 mod process;
 pub mod procfs;
+mod program_use;
 mod programs;
 pub mod residence;
 mod run_id;
@@ -49,6 +50,7 @@ pub use netns::{
     remove_netns,
 };
 pub use process::{Identity, await_end, environ, process_numbers, process_stat};
+pub use program_use::{ProgramUse, ProgramWatch};
 pub use programs::find_program;
 pub use run_id::RunId;
 pub use state_dir::{StateDir, StateLock};

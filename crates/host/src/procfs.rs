@@ -83,6 +83,14 @@ pub fn parse_process_stat(text: &str) -> Option<ProcessStat> {
     })
 }
 
+/// The name of the program in the text of `/proc/<pid>/stat`.
+#[must_use]
+pub fn parse_program_name(text: &str) -> Option<String> {
+    let (before, _) = text.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    Some(name.to_owned())
+}
+
 /// Memory of the host, from `/proc/meminfo`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostMemory {

@@ -4,6 +4,7 @@ use std::{
     collections::{HashSet, VecDeque},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
 
 use rookery_cast::count_u32;
@@ -57,6 +58,9 @@ pub struct Summary {
     /// Whether the run was interrupted before its repeats and searches had ended.
     pub unfinished: bool,
 }
+
+/// How long the host is looked at before the first trial.
+const LOOK_AROUND: Duration = Duration::from_millis(500);
 
 /// What is noted where the study file is another by now.
 const CHANGED_STUDY: &str = "the study file has changed since the run began; the run goes on with \
@@ -200,6 +204,7 @@ impl Conductor<'_> {
             if let Err(error) = ceiling::measure_run(dir, &header.plan, self.stop, self.listener) {
                 self.unless_stopped(store, "while its storage was measured", error)?;
             }
+            self.look_around(store, header)?;
             let mut labs = LabPool::new(RunDirs {
                 run: dir.run().clone(),
                 dir: dir.guests(),
@@ -257,6 +262,18 @@ impl Conductor<'_> {
         Ok(())
     }
 
+    /// Warn before the first trial of work on the host that would be in its way.
+    fn look_around(&self, store: &Store, header: &RunHeader) -> Result<(), LabError> {
+        if header.study.stack.simulated().is_some() {
+            return Ok(());
+        }
+        let programs = rookery_monitor::look_around(LOOK_AROUND);
+        match rookery_stats::busy_host(&programs, header.host.facts.size()) {
+            Some(text) => self.remark(store, &format!("before the first trial {text}")),
+            None => Ok(()),
+        }
+    }
+
     fn conduct_trials(
         &self,
         labs: &mut LabPool,
@@ -274,7 +291,7 @@ impl Conductor<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let end = match self.conduct_trial(labs, store, &header.plan, trial) {
+            let end = match self.conduct_trial(labs, store, &header, trial) {
                 Ok(end) => end,
                 Err(error) => {
                     let when = format!("in trial {}", trial.id);
@@ -318,9 +335,10 @@ impl Conductor<'_> {
         &self,
         labs: &mut LabPool,
         store: &Store,
-        plan: &Plan,
+        header: &RunHeader,
         trial: &Trial,
     ) -> Result<TrialEnd, LabError> {
+        let plan = &header.plan;
         let point = point_of(plan, trial)?;
         let (id, repeat) = (trial.id, trial.repeat);
         let _span = tracing::info_span!("trial", id, point = %point.label(), repeat).entered();
@@ -345,6 +363,7 @@ impl Conductor<'_> {
             context,
             plan,
             run: &context.dirs.run,
+            host: header.host.facts.size(),
         };
         if let Some(system) = study.stack.simulated() {
             store.begin_trial(trial.id, &now())?;

@@ -212,6 +212,8 @@ pub(crate) fn compute_trial(
         }],
         resources: outcome.resources,
         machines: Vec::new(),
+        host: None,
+        other_programs: Vec::new(),
         clock_step: None,
         strayed: Vec::new(),
         deaths: Vec::new(),

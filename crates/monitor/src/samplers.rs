@@ -5,7 +5,7 @@ use std::{io, sync::atomic::AtomicBool, thread};
 
 use rookery_guest::{Guest, ProcessProbe, UsageProbe};
 use rookery_host::residence::Residence;
-use rookery_stats::{MachineLook, ResourceSample, checks::Remark};
+use rookery_stats::{MachineLook, OtherProgram, ResourceSample, checks::Remark};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
     host::{host_probe, own_probe},
     machines::Machines,
     placement::watch_placement,
+    programs::watch_programs,
 };
 
 /// What was seen beside the load.
@@ -27,6 +28,8 @@ pub struct Observations {
     pub machines: Vec<MachineLook>,
     /// Where the threads of each guest ran.
     pub placement: Vec<Residence>,
+    /// Programs that were no part of the trial, the most CPU first.
+    pub other_programs: Vec<OtherProgram>,
     /// What each database that was asked says of itself.
     pub databases: Vec<DatabaseLook>,
     /// Guests that died under the load, which ended it.
@@ -40,6 +43,8 @@ pub struct Samplers<'a> {
     config: &'a SamplerConfig,
     usage: Vec<(String, UsageProbe)>,
     processes: Vec<ProcessProbe>,
+    /// The same again, for the watch over what is not theirs.
+    others: Vec<ProcessProbe>,
     machines: Option<Machines>,
 }
 
@@ -57,6 +62,7 @@ impl<'a> Samplers<'a> {
             config,
             usage,
             processes: guests.iter().map(|guest| guest.process_probe()).collect(),
+            others: guests.iter().map(|guest| guest.process_probe()).collect(),
             machines: Machines::new(guests),
         }
     }
@@ -76,6 +82,7 @@ impl<'a> Samplers<'a> {
             config,
             usage,
             processes,
+            others,
             machines,
         } = self;
         let (state, clocks) = (LoadState::default(), BothClocks::read());
@@ -83,6 +90,7 @@ impl<'a> Samplers<'a> {
         thread::scope(|scope| {
             let resources = scope.spawn(|| sample(config, usage, state));
             let placement = scope.spawn(|| watch_placement(config, processes, state));
+            let programs = scope.spawn(|| watch_programs(config, others, state));
             let databases = scope.spawn(|| watch_databases(config, state));
             let machines = machines.map(|machines| scope.spawn(|| machines.watch(config, state)));
             let deaths = scope.spawn(|| deaths::watch(guests, state, stop));
@@ -99,6 +107,7 @@ impl<'a> Samplers<'a> {
                     .map(|machines| machines.join().unwrap_or_default())
                     .unwrap_or_default(),
                 placement: placement.join().unwrap_or_default(),
+                other_programs: programs.join().unwrap_or_default(),
                 databases: databases.join().unwrap_or_default(),
                 deaths: deaths.join().unwrap_or_default(),
                 clock_step: clocks.check(),
@@ -171,6 +180,12 @@ mod tests {
                 cpus: [1, 3].into(),
                 nodes: [0].into(),
                 cut: true,
+            }],
+            other_programs: vec![OtherProgram {
+                name: "make".to_owned(),
+                cpu_cores: number,
+                disk_bytes_per_s: number,
+                memory_bytes: count,
             }],
             databases: vec![DatabaseLook::Silent {
                 reason: "it is gone".to_owned(),

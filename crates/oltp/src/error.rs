@@ -30,7 +30,7 @@ pub enum OltpError {
         why: TargetProblem,
     },
     /// An address that is not this machine.
-    #[error("{target} is not this machine: load goes to foreign hosts only on your word")]
+    #[error("refusing to load a remote host: {target} is not this machine")]
     Foreign {
         /// The target.
         target: String,

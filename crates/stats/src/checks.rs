@@ -244,6 +244,12 @@ pub fn steadiness(measurement: &Measurement, settle_s: f64) -> Vec<Remark> {
     let throughput: Vec<f64> = all.iter().map(|(_, requests, _)| *requests).collect();
     let response: Vec<f64> = answered.iter().map(|(_, _, median)| *median).collect();
     let mut findings = steady::judge(steady::Quantity::Throughput, &throughput, settle(&all));
+    let window = throughput.get(settle(&all)..).unwrap_or_default();
+    if let Some(change) = steady::halves_apart(window)
+        && !findings.iter().any(steady::Finding::serious)
+    {
+        findings.push(steady::Finding::HalvesApart { change });
+    }
     findings.extend(steady::judge(
         steady::Quantity::Response,
         &response,

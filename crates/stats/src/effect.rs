@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::{
-    detectable::reach,
+    detectable::{pairs_for, reach},
     student::{t_975, two_sided_p},
 };
 
@@ -83,6 +83,29 @@ pub struct Effect {
     pub basis: Basis,
     /// Standard error of the log ratio; `None` without an interval.
     pub standard_error: Option<f64>,
+}
+
+/// From this ratio of the ends of an interval on, the repeats say nothing of an effect: from a half
+/// to twice as much.
+const TELLS: f64 = 4.0;
+
+impl Effect {
+    /// The interval, where it is narrow enough to say something; `None` where there is none, or
+    /// where it would reach from a half to twice as much.
+    #[must_use]
+    pub fn telling(&self) -> Option<(f64, f64)> {
+        self.interval
+            .filter(|(low, high)| *low > 0.0 && high / low <= TELLS)
+    }
+
+    /// About how many more pairs of trials would find a change of `share`; `None` where their
+    /// scatter is not known, or none of a thousand would.
+    #[must_use]
+    pub fn more_for(&self, share: f64) -> Option<u32> {
+        let deviation = self.standard_error? * f64::from(self.count).sqrt();
+        let needed = pairs_for(deviation, share.ln_1p())?;
+        Some(needed.saturating_sub(self.count).max(1))
+    }
 }
 
 /// The effect of a contrast; `None` when no block, and no stratum, shows both levels.

@@ -29,6 +29,12 @@ const HALVES_ERRORS: f64 = 2.0;
 const CUT_HALF_WIDTHS: f64 = 2.0;
 /// A drift over the window that matters, as a share of the mean.
 const DRIFT_LIMIT: f64 = 0.05;
+/// From this change of a rate between the halves of a window on there was no steady state.
+const APART_LIMIT: f64 = 0.2;
+/// Fewest seconds whose halves are compared.
+const FEWEST_SECONDS: usize = 4;
+/// Standard deviations of a difference of counts that chance does not reach.
+const CHANCE_ERRORS: f64 = 4.0;
 /// Seconds of one point of the drift test.
 const STRETCH: usize = 10;
 /// A warm-up that takes more than this share of the window is serious.
@@ -158,6 +164,23 @@ pub fn halves_differ(series: &[f64]) -> Option<f64> {
     differs(a, b, HALVES_ERRORS * error)
 }
 
+/// The relative change of a rate from the first half of a window to the second, where it is more
+/// than a fifth and more than chance; `counts` are those of each second, of which at least four are
+/// needed. However short a window is, this is no steady state.
+#[must_use]
+pub fn halves_apart(counts: &[f64]) -> Option<f64> {
+    if counts.len() < FEWEST_SECONDS || counts.iter().any(|count| !count.is_finite()) {
+        return None;
+    }
+    // Of an odd number the one in the middle is left out: halves of equal length.
+    let half = counts.len() / 2;
+    let first: f64 = counts[..half].iter().sum();
+    let second: f64 = counts[counts.len() - half..].iter().sum();
+    let apart = (second - first).abs();
+    let chance = CHANCE_ERRORS * (first + second).sqrt();
+    (first > 0.0 && apart > APART_LIMIT * first && apart > chance).then(|| (second - first) / first)
+}
+
 /// What can be wrong with a steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Finding {
@@ -171,6 +194,11 @@ pub enum Finding {
         seconds: usize,
         /// The same as a share of the window.
         share: f64,
+    },
+    /// The halves of the window lie too far apart.
+    HalvesApart {
+        /// Change from the first to the second, as a share of the first.
+        change: f64,
     },
     /// The window drifted.
     Drifted {
@@ -196,7 +224,7 @@ impl Finding {
     #[must_use]
     pub fn serious(&self) -> bool {
         match self {
-            Self::NeverSettled(_) => true,
+            Self::NeverSettled(_) | Self::HalvesApart { .. } => true,
             Self::WarmUpTooShort { share, .. } => *share > SERIOUS_SHARE,
             Self::Drifted { .. } => false,
         }
@@ -221,6 +249,13 @@ impl Finding {
                 format!(
                     "warm-up too short: {name} settled {seconds} s ({share:.0} %) into the window: \
                      take a longer settle phase"
+                )
+            }
+            Self::HalvesApart { change } => {
+                let (change, limit) = (100.0 * change, 100.0 * APART_LIMIT);
+                format!(
+                    "throughput changed by {change:+.0} % from the first half of the window to the \
+                     second (limit {limit:.0} %): take a longer settle phase"
                 )
             }
             Self::Drifted { quantity, change } => {

@@ -4,6 +4,9 @@ use serde::Serialize;
 
 use crate::t_975;
 
+/// The width of an interval, in multiples of its estimate, beyond which it says nothing.
+pub const WIDEST: f64 = 10.0;
+
 /// How far repeats lie apart; what may be said depends on how many there are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -131,7 +134,9 @@ fn fieller(numerator: &[f64], denominator: &[f64]) -> Option<(f64, f64)> {
         return None;
     }
     let root = ((a * b).powi(2) - scale * (b * b - vb)).max(0.0).sqrt();
-    Some(((a * b - root) / scale, (a * b + root) / scale))
+    let (low, high) = ((a * b - root) / scale, (a * b + root) / scale);
+    // What reaches below zero, or ten times as far as the ratio itself, says nothing.
+    (low > 0.0 && high - low <= WIDEST * b / a).then_some((low, high))
 }
 
 /// Mean and sample variance (0 for a single value).

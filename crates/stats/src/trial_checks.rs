@@ -4,9 +4,9 @@
 use rookery_workload::MixShare;
 
 use crate::{
-    Measurement, ResourceSample,
+    Measurement, ResourceSample, Surroundings,
     checks::{Remark, memory_growth, mix, steadiness},
-    faults, hidden_freezes, workloads,
+    faults, hidden_freezes, other_work, workloads,
 };
 
 /// What a trial was meant to be, as far as checks ask.
@@ -17,6 +17,8 @@ pub struct Intent {
     pub settle_s: Option<f64>,
     /// How often operations were meant to be drawn; empty where that is not known.
     pub mix: Vec<MixShare>,
+    /// Largest share of the host's CPUs that other work may use while none is left.
+    pub other_work: f64,
 }
 
 /// What a remark is about.
@@ -24,6 +26,8 @@ pub struct Intent {
 pub enum Matter {
     /// The driver: its CPUs, its punctuality, its books.
     Driver,
+    /// Work on the host that is no part of the trial.
+    OtherWork,
     /// Shares of operations.
     Mix,
     /// What the workload checks itself, see
@@ -40,12 +44,14 @@ pub enum Matter {
 /// Every remark on a trial: those of [`faults::faults`] and [`faults::warnings`], and those of this
 /// module.
 ///
-/// Of a trial that ended early only the former: its window has no end to judge.
+/// Of a trial that ended early only the former: its window has no end to judge. `surroundings` is
+/// `None` where no machine was at work: simulated.
 #[must_use]
 pub fn of_trial(
     measurement: &Measurement,
     resources: &[ResourceSample],
     intent: &Intent,
+    surroundings: Option<&Surroundings<'_>>,
 ) -> Vec<(Matter, Remark)> {
     let about = |matter: Matter| move |remark: Remark| (matter, remark);
     let driver = faults::faults(measurement).into_iter().map(Remark::Fault);
@@ -58,6 +64,10 @@ pub fn of_trial(
     if measurement.aborted.is_some() {
         return remarks;
     }
+    let others = surroundings
+        .into_iter()
+        .flat_map(|beside| other_work(measurement, resources, intent.other_work, beside));
+    remarks.extend(others.map(about(Matter::OtherWork)));
     if !intent.mix.is_empty() {
         remarks.extend(
             drawn_as_meant(measurement, &intent.mix)
@@ -132,6 +142,7 @@ mod tests {
                 MixShare::new("login", 0.8),
                 MixShare::new("new-customer", 0.2),
             ],
+            other_work: 0.25,
         }
     }
 
@@ -164,10 +175,10 @@ mod tests {
     #[test]
     fn names_that_are_taken_make_no_customers() {
         assert_eq!(
-            of_trial(&shopping(800, 450, 200), &[], &intent()),
+            of_trial(&shopping(800, 450, 200), &[], &intent(), None),
             Vec::new()
         );
-        let remarks = of_trial(&shopping(800, 450, 450), &[], &intent());
+        let remarks = of_trial(&shopping(800, 450, 450), &[], &intent(), None);
         assert!(
             matches!(&remarks[..], [(Matter::Mix, Remark::Fault(fault))] if fault.text.contains("64.0 % \
                 of the mix instead of 80.0 %")),
@@ -178,7 +189,7 @@ mod tests {
             ..intent()
         };
         assert_eq!(
-            of_trial(&shopping(800, 450, 450), &[], &unknown),
+            of_trial(&shopping(800, 450, 450), &[], &unknown, None),
             Vec::new()
         );
     }
@@ -214,7 +225,7 @@ mod tests {
         };
         let resources: Vec<ResourceSample> = (0..80).map(memory).collect();
         let matters = |intent: &Intent, measurement: &Measurement| {
-            let mut matters: Vec<Matter> = of_trial(measurement, &resources, intent)
+            let mut matters: Vec<Matter> = of_trial(measurement, &resources, intent, None)
                 .into_iter()
                 .map(|(matter, _)| matter)
                 .collect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rookery_stats::{
     ArrivalCounts, CpuParts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement,
     IoRates, MachineInside, MachineLook, MachineOutside, Measurement, Mode, OperationMeasurement,
-    Pacing, ResourceSample, SecondSample, Window, qos::judge,
+    OtherProgram, Pacing, ResourceSample, SecondSample, Window, qos::judge,
 };
 use rookery_study::{Design, Estimate, GuestGroup, Plan, Point, Study, Trial, Variant, Vcpus};
 use rookery_workload::{Counters, ProofRow, dvdstore::ShopCounters};
@@ -170,6 +170,12 @@ pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
         further: Vec::new(),
         resources: (0..4).map(resource).collect(),
         machines: (1..=2).map(look).collect(),
+        other_programs: vec![OtherProgram {
+            name: "make (all)".to_owned(),
+            cpu_cores: 0.5,
+            disk_bytes_per_s: 1e6,
+            memory_bytes: 7 << 20,
+        }],
         audits: vec![GuestAudit {
             guest: "g1".to_owned(),
             rows: vec![

@@ -327,6 +327,7 @@ fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<
         "verdicts",
         "resources",
         "machines",
+        "other_programs",
         "proofs",
         "audits",
         "tunings",

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use rookery_stats::{
-    GuestMeasurement, MachineLook, Measurement, ResourceSample, faults::Fault, qos::Verdict,
+    GuestMeasurement, MachineLook, Measurement, OtherProgram, ResourceSample, faults::Fault,
+    qos::Verdict,
 };
 use rookery_study::{HostFacts, Plan, Study, Trial};
 use rookery_workload::ProofRow;
@@ -166,6 +167,8 @@ pub struct TrialRecord {
     pub resources: Vec<ResourceSample>,
     /// Looks at virtual machines, in the order of time.
     pub machines: Vec<MachineLook>,
+    /// Programs that were no part of the trial, the most CPU first.
+    pub other_programs: Vec<OtherProgram>,
     /// What guests hold against what their users were told.
     pub audits: Vec<GuestAudit>,
     /// Tails of the guests' logs.

@@ -2,7 +2,8 @@
 
 use rookery_stats::{
     CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Latencies,
-    MachineLook, Measurement, OperationMeasurement, ResourceSample, SecondSample, Window,
+    MachineLook, Measurement, OperationMeasurement, OtherProgram, ResourceSample, SecondSample,
+    Window,
     qos::{Limited, RuleResult, Verdict},
 };
 
@@ -50,6 +51,7 @@ impl Store {
             further: self.further(trial)?,
             resources: Vec::new(),
             machines: Vec::new(),
+            other_programs: self.of_trial("other_programs", trial, other_program)?,
             audits: self.audits(trial)?,
             logs: self.of_trial("logs", trial, log)?,
             tunings: self.of_trial("tunings", trial, tuning)?,
@@ -393,6 +395,15 @@ fn log(cells: &Cells<'_>) -> Result<GuestLog, Damage> {
     Ok(GuestLog {
         guest: cells.text("guest")?,
         text: cells.text("text")?,
+    })
+}
+
+fn other_program(cells: &Cells<'_>) -> Result<OtherProgram, Damage> {
+    Ok(OtherProgram {
+        name: cells.text("name")?,
+        cpu_cores: cells.real("cpu_cores")?,
+        disk_bytes_per_s: cells.real("disk_bytes_per_s")?,
+        memory_bytes: cells.count("memory_bytes")?,
     })
 }
 

@@ -17,6 +17,7 @@
 //! | `verdicts`, `rules` | judged trial, its rules | limits, values, outcomes |
 //! | `resources` | sample | CPU, memory and I/O of host, driver and guests; rates of I/O and parts of CPU are NULL where nobody tells |
 //! | `machines` | look at a virtual machine | its counters from outside, and from inside (NULL where the guest did not answer) |
+//! | `other_programs` | program beside a trial | CPU, disk and memory that it used, the most CPU first |
 //! | `audits` | guest of a trial | whether it holds what its users were told |
 //! | `proofs` | kind of record of a guest | records found against those acknowledged |
 //! | `tunings` | setting of a guest | asked, effective, at the end |

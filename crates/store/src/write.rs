@@ -2,7 +2,7 @@
 
 use rookery_stats::{
     CpuParts, GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement,
-    qos::Limited, qos::Verdict,
+    OtherProgram, qos::Limited, qos::Verdict,
 };
 use rusqlite::Transaction;
 
@@ -302,6 +302,28 @@ fn write_proof(
     Ok(())
 }
 
+fn write_other_programs(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    programs: &[OtherProgram],
+) -> rusqlite::Result<()> {
+    for (position, program) in programs.iter().enumerate() {
+        insert(
+            transaction,
+            "other_programs",
+            &[
+                ("trial", &trial),
+                ("position", &at(position)),
+                ("name", &program.name),
+                ("cpu_cores", &program.cpu_cores),
+                ("disk_bytes_per_s", &program.disk_bytes_per_s),
+                ("memory_bytes", &int(program.memory_bytes)),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
 fn write_evidence(
     transaction: &Transaction<'_>,
     trial: u32,
@@ -336,6 +358,7 @@ fn write_evidence(
         )?;
     }
     machines::write(transaction, trial, &record.machines)?;
+    write_other_programs(transaction, trial, &record.other_programs)?;
     for (position, audit) in record.audits.iter().enumerate() {
         insert(
             transaction,

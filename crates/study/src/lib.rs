@@ -57,6 +57,7 @@ pub use model::{
     LabShape, Layout, LayoutGroup, Load, LoadModel, LoopType, OpenLoad, Order, Over, Override, Pin,
     Pinning, Precision, RampUp, SearchUse, StartRate, Study, Vcpus, Visit,
 };
+pub use names::nearest as nearest_name;
 pub use plan::{
     Callers, CpuPlace, Estimate, Expected, Factor, GuestGroup, HostFacts, Level, Plan,
     PlannedGuest, Point, Purpose, Search, Trial, Variant,

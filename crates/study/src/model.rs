@@ -57,6 +57,7 @@ impl Study {
         Intent {
             settle_s: self.steady_rate().then_some(self.load.settle.as_secs_f64()),
             mix: self.workload.keys().mix(),
+            other_work: self.host.other_work,
         }
     }
 }
@@ -627,7 +628,7 @@ impl DriverPlace {
 }
 
 /// The host section. `None` means: choose from the host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostUse {
     /// CPUs that guests may use; default: all but the driver's.
     pub guest_cpus: Option<CpuSet>,
@@ -643,6 +644,40 @@ pub struct HostUse {
     /// Profile of host settings that is applied while the study runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<String>,
+    /// Largest share of the host's CPUs that other work may use while none of them is left.
+    #[serde(
+        default = "HostUse::other_work",
+        skip_serializing_if = "HostUse::is_usual_other_work"
+    )]
+    pub other_work: f64,
+}
+
+impl HostUse {
+    /// What other work may use unless a study says.
+    const OTHER_WORK: f64 = 0.25;
+
+    fn other_work() -> f64 {
+        Self::OTHER_WORK
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    fn is_usual_other_work(share: &f64) -> bool {
+        *share == Self::OTHER_WORK
+    }
+}
+
+impl Default for HostUse {
+    fn default() -> Self {
+        Self {
+            guest_cpus: None,
+            driver_cpus: None,
+            driver: DriverPlace::default(),
+            overcommit: 0.0,
+            reserve_mib: 0,
+            settings: None,
+            other_work: Self::OTHER_WORK,
+        }
+    }
 }
 
 /// vCPUs in thousandths, so that 0.25 is exact.

@@ -5,6 +5,9 @@ pub(crate) trait Named: Copy + PartialEq + 'static {
     /// Word, value, meaning.
     const NAMES: &'static [(&'static str, Self, &'static str)];
 
+    /// Words that people write for one of them, each with the right one.
+    const MEANT: &'static [(&'static str, &'static str)] = &[];
+
     /// The word for this value.
     fn name(self) -> &'static str {
         Self::NAMES
@@ -17,8 +20,8 @@ pub(crate) trait Named: Copy + PartialEq + 'static {
 /// Longer names than any key are not worth a search.
 const LONGEST_NAME: usize = 40;
 
-/// The name that was most probably meant.
-pub(crate) fn nearest<'k>(name: &str, keys: &[&'k str]) -> Option<&'k str> {
+/// The name that was most probably meant; `None` where none is near.
+pub fn nearest<'k>(name: &str, keys: &[&'k str]) -> Option<&'k str> {
     if name.len() > LONGEST_NAME {
         return None;
     }

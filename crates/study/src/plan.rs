@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rookery_stats::HostSize;
 use serde::{Deserialize, Serialize};
 
 use crate::{Amount, CpuSet, Design, Over, PointData, Study, Variables, Vcpus, shares};
@@ -23,6 +24,17 @@ pub struct HostFacts {
     /// Where its CPUs sit; those that are not here are cores of their own on socket 0 and node 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<CpuPlace>,
+}
+
+impl HostFacts {
+    /// What checks of a trial must know of it.
+    #[must_use]
+    pub fn size(&self) -> HostSize {
+        HostSize {
+            cpus: self.cpus.len() as f64,
+            memory_bytes: self.memory_mib as f64 * MIB,
+        }
+    }
 }
 
 /// Where a CPU (a hardware thread) sits.

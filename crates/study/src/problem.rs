@@ -146,6 +146,8 @@ pub struct Problems {
 
 /// A report beyond this length helps nobody; the rest is counted.
 const MOST_SHOWN: usize = 100;
+/// Text that is no study at all is wrong in every line.
+const MOST_SYNTAX: usize = 5;
 
 impl Problems {
     /// Sorts the findings and gives them their lines. `findings` must not be empty.
@@ -157,8 +159,15 @@ impl Problems {
                 .then_with(|| a.message.cmp(&b.message))
         });
         findings.dedup();
-        let omitted = findings.len().saturating_sub(MOST_SHOWN);
+        let all = findings.len();
+        let mut left = MOST_SYNTAX;
+        findings.retain(|finding| {
+            let shown = finding.code != Code::Syntax || left > 0;
+            left = left.saturating_sub(usize::from(finding.code == Code::Syntax));
+            shown
+        });
         findings.truncate(MOST_SHOWN);
+        let omitted = all - findings.len();
         let file: Arc<str> = source.name().into();
         let list = findings.into_iter().map(|finding| Problem {
             file: Arc::clone(&file),
@@ -232,8 +241,9 @@ impl fmt::Display for Problems {
         if self.omitted > 0 {
             write!(
                 f,
-                "{count} {plural} in {}, the first {MOST_SHOWN} are shown",
-                self.source.name()
+                "{count} {plural} in {}, the first {} are shown",
+                self.source.name(),
+                self.list.len()
             )
         } else {
             write!(f, "{count} {plural} in {}", self.source.name())
@@ -281,6 +291,18 @@ mod tests {
                 .to_string()
                 .ends_with("500 problems in s.toml, the first 100 are shown")
         );
+    }
+
+    #[test]
+    fn a_text_that_is_no_study_is_told_so_five_times() {
+        let source = Source::new("README.md", &"x\n".repeat(50));
+        let syntax = |n: usize| Finding {
+            code: Code::Syntax,
+            ..finding(2 * n..2 * n + 1)
+        };
+        let findings = (0..50).map(syntax).chain([finding(98..99)]);
+        let problems = Problems::new(&source, findings.collect());
+        assert_eq!((problems.list().len(), problems.omitted()), (6, 45));
     }
 
     #[test]

@@ -139,6 +139,7 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
         further: Vec::new(),
         resources: samples.collect(),
         machines: Vec::new(),
+        other_programs: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
         tunings: vec![Tuning {

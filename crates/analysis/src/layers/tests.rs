@@ -129,6 +129,7 @@ fn record(kind: GuestKind, users: u32, block: f64) -> TrialRecord {
         } else {
             Vec::new()
         },
+        other_programs: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
         tunings: if machine {

@@ -3,13 +3,20 @@
 use rookery_model::fit::{self, Judgement, Model, Observation, Observations, Options};
 use serde::Serialize;
 
-use crate::predict::{
-    error::PredictError,
-    estimate::{self, Free},
-    reading::{Offer, Readings},
-    shape::Shape,
-    structure::{State, Structure},
+use crate::{
+    mean::mean,
+    predict::{
+        error::PredictError,
+        estimate::{self, Free},
+        reading::{Offer, Reading, Readings},
+        shape::Shape,
+        structure::{State, Structure},
+    },
 };
+
+/// Expected and measured use of the CPUs that lie farther apart than this share of them contradict
+/// each other.
+const CONTRADICTED: f64 = 0.1;
 
 /// A way to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -100,7 +107,13 @@ impl Candidates {
         Self {
             offer: readings.offer,
             structures: structures
-                .map(|method| (method, estimate::fit(method.free(), readings, None)))
+                .map(|method| {
+                    let fitted = estimate::fit(method.free(), readings, None);
+                    (
+                        method,
+                        fitted.and_then(|fitted| not_contradicted(fitted, readings)),
+                    )
+                })
                 .collect(),
             laws: laws(readings),
         }
@@ -190,6 +203,30 @@ impl Candidates {
     #[must_use]
     pub fn state(&self, method: Method, shape: &Shape, load: f64) -> Option<State> {
         self.structure(method).ok()?.at(shape, load)
+    }
+}
+
+/// The model, unless it expects a use of the CPUs that a counter contradicts: then it has the wrong
+/// resource for the limit.
+fn not_contradicted(model: Structure, readings: &Readings) -> Result<Structure, PredictError> {
+    let apart = |lot: &[Reading]| {
+        let (shape, load) = (&lot[0].shape, lot[0].load);
+        let cores: Option<Vec<f64>> = lot.iter().map(|reading| reading.cores).collect();
+        let measured = mean(&cores?)? / shape.capacity();
+        let expected = model.at(shape, load)?.utilisation;
+        Some((load, expected, measured))
+    };
+    let lots = readings.lots().into_iter().filter_map(apart);
+    let distance = |(_, expected, measured): &(f64, f64, f64)| (expected - measured).abs();
+    let farthest = lots.max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    match farthest.filter(|found| distance(found) > CONTRADICTED) {
+        None => Ok(model),
+        Some((load, expected, measured)) => Err(PredictError::Contradicted {
+            load,
+            unit: readings.offer.unit(),
+            expected,
+            measured,
+        }),
     }
 }
 

@@ -57,6 +57,41 @@ pub enum PredictError {
     /// A hidden queue explains no more than the counters do.
     #[error("the counted demands explain throughput as well: no hidden queue shows")]
     NoHiddenQueue,
+    /// The model expects another use of the CPUs than was counted.
+    #[error(
+        "it expects {:.0} % of the guests' CPUs in use at {} {unit}, and {:.0} % were measured",
+        100.0 * expected,
+        short(*load),
+        100.0 * measured
+    )]
+    Contradicted {
+        /// The load at which they are farthest apart.
+        load: f64,
+        /// What the load counts.
+        unit: &'static str,
+        /// Expected use, a share.
+        expected: f64,
+        /// Measured use, a share.
+        measured: f64,
+    },
+    /// Neither CPU nor load limited what was measured.
+    #[error(
+        "at {} {unit} neither the CPU of the guests ({:.0} %) nor the load limited {layout}, and no \
+         counter shows what did, nor whether guests share it: measure this layout, or the loads of \
+         two different numbers of guests",
+        short(*load),
+        100.0 * measured
+    )]
+    NotTheCpu {
+        /// The load.
+        load: f64,
+        /// What the load counts.
+        unit: &'static str,
+        /// The layout in words.
+        layout: String,
+        /// Measured use of the CPUs, a share.
+        measured: f64,
+    },
     /// A law was asked for the parameters of a queueing model.
     #[error("it is no queueing model")]
     NotQueueing,

@@ -181,6 +181,7 @@ fn record(point: &Point, study: &Study, world: &World, seed: u64) -> TrialRecord
         verdict: Some(judge(&study.qos, &measurement)),
         further: Vec::new(),
         machines: Vec::new(),
+        other_programs: Vec::new(),
         resources: if world.counters {
             guests
                 .iter()

@@ -1,10 +1,13 @@
 //! What one layout would do at one load, with all that may be said of it.
 
+use std::collections::BTreeSet;
+
 use super::UNIT_OF_WORK;
 use rookery_cast::truncate_u32;
 use rookery_study::Vcpus;
 use serde::Serialize;
 
+use crate::mean::mean;
 use crate::predict::{
     candidates::{Candidates, Method},
     choose::Choice,
@@ -265,11 +268,33 @@ impl Forecaster {
         }
     }
 
+    /// Why nothing may be said of layouts that were not measured, where something that no counter
+    /// shows limited the measured ones: a lock in each guest and a disk that all share look alike
+    /// until there are two numbers of guests.
+    #[must_use]
+    pub fn not_the_cpu(&self) -> Option<PredictError> {
+        let shapes = self.readings.shapes();
+        let numbers: BTreeSet<u32> = shapes.iter().map(|shape| shape.guests).collect();
+        if self.choice.method != Method::Hidden || numbers.len() > 1 {
+            return None;
+        }
+        let largest = self.readings.lots().into_iter().next_back()?;
+        let (shape, load) = (&largest[0].shape, largest[0].load);
+        let cores: Option<Vec<f64>> = largest.iter().map(|reading| reading.cores).collect();
+        Some(PredictError::NotTheCpu {
+            load,
+            unit: self.readings.offer.unit(),
+            layout: shape.label(),
+            measured: mean(&cores?)? / shape.capacity(),
+        })
+    }
+
     /// The forecast of a layout at a load.
     #[must_use]
     pub fn forecast(&self, shape: &Shape, load: f64) -> Forecast {
         let place = self.place(shape, load);
-        let numbers = match self.too_far(shape, load) {
+        let unknown = || (place == Place::OtherLayout).then(|| self.not_the_cpu())?;
+        let numbers = match self.too_far(shape, load).or_else(unknown) {
             Some(reason) => Err(reason),
             None => self.numbers(shape, load, place),
         };
@@ -289,7 +314,7 @@ impl Forecaster {
             let (seconds, by_model) =
                 self.quantile(shape, UNIT_OF_WORK, percentile, state.as_ref(), response?)?;
             Some(ForecastQuantile {
-                operation: UNIT_OF_WORK.to_owned(),
+                operation: self.readings.unit_operation.clone(),
                 percentile,
                 seconds,
                 by_model,

@@ -154,6 +154,8 @@ pub struct Readings {
     pub all: Vec<Reading>,
     /// Trials that are left out, and why.
     pub left_out: Vec<String>,
+    /// The operation that the unit of work is, as the workload names it.
+    pub unit_operation: String,
 }
 
 impl Readings {
@@ -187,6 +189,7 @@ impl Readings {
             limits: study.qos.percentiles.clone(),
             all: Vec::new(),
             left_out: Vec::new(),
+            unit_operation: UNIT_OF_WORK.to_owned(),
         };
         for trial in &run.trials {
             let point = plan
@@ -196,6 +199,9 @@ impl Readings {
             let (Some(point), Some((record, measured))) = (point, trial.valid()) else {
                 continue;
             };
+            measured
+                .main_operation()
+                .clone_into(&mut readings.unit_operation);
             match reading(
                 trial.row.trial.id,
                 point,

@@ -168,6 +168,22 @@ fn a_lock_that_no_counter_shows_is_found_in_throughput() {
         (numbers.units_per_minute.value / (60.0 / 0.007) - 1.0).abs() < 0.03,
         "{numbers:?}"
     );
+    // The CPU is no explanation: a counter says how busy it was. Nor is a lock in each guest, for
+    // guests that nobody measured: it may be something that all share.
+    assert!(
+        forecaster
+            .candidates
+            .structure(Method::Throughput)
+            .is_err_and(|error| matches!(error, PredictError::Contradicted { .. })),
+        "{:?}",
+        forecaster.candidates.structure(Method::Throughput)
+    );
+    let other = self::shape(&run, 1, 2, Vcpus(1000), Host::default()).expect("it fits");
+    let refused = forecaster.forecast(&other, 40.0).numbers;
+    assert!(
+        matches!(refused, Err(PredictError::NotTheCpu { .. })),
+        "{refused:?}"
+    );
     let plain = Candidates::of(&readings(&ladder(&World::PLAIN, 3)));
     assert!(
         plain

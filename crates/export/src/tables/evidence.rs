@@ -32,6 +32,25 @@ pub(super) const RESOURCES: Table = Table {
     },
 };
 
+pub(super) const OTHER_PROGRAMS: Table = Table {
+    name: "other_programs",
+    row: "program that was no part of a trial, the most CPU first",
+    columns: &[
+        whole("trial", "Number of the trial."),
+        text("name", "Name of the program."),
+        number("cpu_cores", "Cores that its processes used in the window."),
+        number(
+            "disk_bytes_per_s",
+            "What they read from and wrote to disks, as far as that could be read.",
+        ),
+        whole("memory_bytes", "Their resident memory."),
+    ],
+    source: Source::Stored {
+        from: "other_programs",
+        order: "trial, position",
+    },
+};
+
 pub(super) const AUDITS: Table = Table {
     name: "audits",
     row: "guest of a trial that was audited",

@@ -38,6 +38,7 @@ pub const TABLES: &[&Table] = &[
     &measured::ERRORS,
     &measured::ERROR_EXAMPLES,
     &evidence::RESOURCES,
+    &evidence::OTHER_PROGRAMS,
     &machines::MACHINES,
     &evidence::AUDITS,
     &evidence::PROOFS,

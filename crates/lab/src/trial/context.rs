@@ -1,6 +1,7 @@
 //! What a trial is about, and what all trials of a run share.
 
 use rookery_host::RunId;
+use rookery_stats::HostSize;
 use rookery_study::{Plan, Point, Study, Trial};
 
 use crate::{context::LabContext, group_context::GroupContext};
@@ -11,6 +12,8 @@ pub(crate) struct TrialRunner<'a> {
     pub(crate) context: LabContext<'a>,
     pub(crate) plan: &'a Plan,
     pub(crate) run: &'a RunId,
+    /// The machine.
+    pub(crate) host: HostSize,
 }
 
 /// One trial: its point, and what each of its groups needs.

@@ -1,8 +1,8 @@
 //! From evidence to a record: audits, faults, verdict, outcome.
 
 use rookery_stats::{
-    GuestMeasurement, MachineLook, Measurement, Mode, ResourceSample, checks::Remark, qos,
-    trial_checks::of_trial,
+    GuestMeasurement, HostSize, MachineLook, Measurement, Mode, OtherProgram, ResourceSample,
+    Surroundings, checks::Remark, qos, trial_checks::of_trial,
 };
 use rookery_store::{
     AuditRow, GroupRecord, GuestAudit, GuestLog, Outcome, Reason, TrialRecord, Tuning,
@@ -47,6 +47,9 @@ pub(crate) struct Evidence<'a> {
     pub(crate) measured: Vec<Measured<'a>>,
     pub(crate) resources: Vec<ResourceSample>,
     pub(crate) machines: Vec<MachineLook>,
+    /// The machine; `None` of a simulated trial.
+    pub(crate) host: Option<HostSize>,
+    pub(crate) other_programs: Vec<OtherProgram>,
     /// A wall clock that was set during the load.
     pub(crate) clock_step: Option<Remark>,
     /// Guests that were not kept on their CPUs.
@@ -69,6 +72,8 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
         measured,
         resources,
         machines,
+        host,
+        other_programs,
         clock_step,
         strayed,
         audits,
@@ -104,13 +109,22 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
             .filter(|audit| !audit.consistent)
             .map(|audit| Reason::new("audit", format!("guest {}: {}", audit.guest, audit.detail))),
     );
+    let surroundings = host.map(|host| Surroundings {
+        host,
+        programs: &other_programs,
+    });
     for one in &measured {
         let silent = silent(&one.measurement);
         failures.extend(silent.map(|text| one.reason(Reason::new("silent", text))));
     }
     let own = with_shared_cpus(&measured);
     let of_groups = measured.iter().zip(&own).flat_map(|(one, measurement)| {
-        let remarks = of_trial(measurement, &resources, &one.study.intent());
+        let remarks = of_trial(
+            measurement,
+            &resources,
+            &one.study.intent(),
+            surroundings.as_ref(),
+        );
         let faults = remarks.into_iter().filter_map(|(_, remark)| fault(remark));
         faults.map(|fault| one.reason(fault)).collect::<Vec<_>>()
     });
@@ -137,6 +151,7 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
         further: judged.collect(),
         resources,
         machines,
+        other_programs,
         audits,
         logs,
         tunings,
@@ -312,6 +327,7 @@ mod tests {
             verdict: None,
             resources: Vec::new(),
             machines: Vec::new(),
+            other_programs: Vec::new(),
             audits: Vec::new(),
             logs: Vec::new(),
             tunings: Vec::new(),

@@ -18,6 +18,7 @@ pub(crate) fn failed(reason: &str, ready_s: f64) -> TrialRecord {
         verdict: None,
         resources: Vec::new(),
         machines: Vec::new(),
+        other_programs: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
         tunings: Vec::new(),

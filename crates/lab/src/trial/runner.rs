@@ -249,6 +249,8 @@ impl<'a> TrialRunner<'a> {
             measured: with_studies(trial, measured),
             resources: seen.resources,
             machines: seen.machines,
+            host: Some(self.host),
+            other_programs: seen.other_programs,
             clock_step: seen.clock_step,
             audits,
             deaths: seen.deaths,

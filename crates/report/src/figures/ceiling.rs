@@ -43,7 +43,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Op
         id: "io-ceiling".to_owned(),
         title: "I/O per second against the ceiling of the disk".to_owned(),
         caption: format!(
-            "{}. {} inside the window, mean over good trials; whiskers: range of the trials. {}",
+            "{}. {} inside the window, mean over good trials; error bars: range of the trials. {}",
             loop_type(run),
             if storage.of_guests {
                 "Requests of all guests to block devices"

@@ -47,8 +47,8 @@ fn curve_words(lines: &[Scaling]) -> String {
     if lines.iter().any(|line| !line.curve.is_empty()) {
         all.push(
             "Line: the chosen law, with the band in which 95 % of single trials are expected, \
-             nowhere above what the CPUs of the guests allow. Upright line: peak or knee of the \
-             law, its 95 % interval shaded.",
+             nowhere above what the CPUs of the guests allow. Vertical line: peak or knee of \
+             the law, its 95 % interval shaded.",
         );
     }
     if lines.iter().any(|line| !line.beyond.is_empty()) {

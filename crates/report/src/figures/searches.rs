@@ -37,7 +37,7 @@ pub(crate) fn probes(run: &Run, analysis: &Analysis) -> Option<Figure> {
             "{}. Each trial of a search: its load, and the value of the rule that binds, as a \
              share of its limit. Dots met the limits, crosses missed \
              them, open diamonds are void. Shaded: the 95 % interval of the edge, where half of \
-             the trials meet the limits. Upright line: the answer. \
+             the trials meet the limits. Vertical line: the answer. \
              Trials without a value stand in the table alone.",
             loop_type(run)
         ),

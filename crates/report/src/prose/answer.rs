@@ -3,7 +3,7 @@
 
 use rookery_analysis::{
     Analysis, Run,
-    best::{LayoutBest, Leader},
+    best::Leader,
     effects::{Compared, EffectMetric, Effects, Worth},
     layers::Limit,
     points::PointSummary,
@@ -13,12 +13,13 @@ use rookery_store::TrialStatus;
 
 use super::{
     MOST_SENTENCES, baselines,
-    effects::{name, verdict},
-    format, layers, limits, searches,
+    effects::{cannot_say, name, verdict},
+    format, layers, limits, searches, splits,
 };
 
-/// What was found: the largest loads, what the factors are worth, the most within the limits and
-/// what held it back, the other layouts, then the consolidation efficiencies.
+/// What was found: the largest loads, what the factors are worth, one big guest against its splits,
+/// the highest throughput within the limits and what held it back, then the named baselines. What
+/// each layout did is the table beside it.
 pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
     let mut sentences = layers::sentences(&analysis.layers);
     if run.count(TrialStatus::Done) == 0 {
@@ -33,14 +34,8 @@ pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
     }
     sentences.extend(caveat(run));
     sentences.extend(worths(&analysis.effects, analysis.workload.unit));
-    sentences.extend(best(analysis, limits.as_deref()));
-    // What a layout carries at most, its search says better than its points.
-    let layouts = &analysis.best.layouts;
-    if layouts.len() > 1 && analysis.searches.is_empty() {
-        let sentence = |layout| best_of_layout(analysis, layout, limits.is_some());
-        sentences.extend(layouts.iter().map(sentence));
-    }
-    sentences.extend(efficiencies(&analysis.points));
+    sentences.extend(splits::sentences(&analysis.points));
+    sentences.extend(best(run, analysis, limits.as_deref()));
     sentences.extend(baselines::sentences(analysis));
     sentences
 }
@@ -102,6 +97,9 @@ fn part(compared: &Compared, unit: &str) -> String {
     let Some(effect) = compared.effect else {
         return format!("no {name} to be compared");
     };
+    if let Some(text) = cannot_say(&effect) {
+        return format!("{name}: {text}");
+    }
     let change = format!("{} %", format::signed(effect.ratio - 1.0));
     let interval = effect.interval.map_or_else(String::new, |(low, high)| {
         format!(
@@ -122,56 +120,28 @@ fn part(compared: &Compared, unit: &str) -> String {
     }
 }
 
-/// Every consolidation efficiency; of many the lowest and the highest alone, for who reads forty
-/// sentences?
-fn efficiencies(points: &[PointSummary]) -> Vec<String> {
-    let mut compared: Vec<(f64, String)> = points
-        .iter()
-        .filter_map(|summary| Some((summary.efficiency?.value, efficiency(points, summary)?)))
-        .collect();
-    let count = compared.len();
-    if count > MOST_SENTENCES {
-        compared.sort_by(|a, b| a.0.total_cmp(&b.0));
-        compared.drain(1..count - 1);
-        let all = format!(
-            "These are the lowest and the highest of {count} consolidation efficiencies; the table \
-             has all."
-        );
-        compared.push((f64::NAN, all));
-    }
-    compared.into_iter().map(|(_, sentence)| sentence).collect()
-}
-
-/// The sentence to be read first, and what limited the point that it names.
+/// The highest throughput within the limits, or that these were not reached, and what limited the
+/// point that it names.
 ///
 /// Where loads were searched too, it says that it speaks of the points alone.
-fn best(analysis: &Analysis, limits: Option<&str>) -> Vec<String> {
-    let (highest_was, most_was) = if analysis.searches.is_empty() {
-        (
-            "The highest throughput was",
-            "The most within the limits was",
-        )
+fn best(run: &Run, analysis: &Analysis, limits: Option<&str>) -> Vec<String> {
+    let among = if analysis.searches.is_empty() {
+        "Highest throughput"
     } else {
-        (
-            "Among the points of the study the highest throughput was",
-            "Among the points of the study the most within the limits was",
-        )
+        "Among the points of the study, highest throughput"
     };
     let Some(highest) = &analysis.best.highest else {
         return Vec::new();
     };
-    let sentence = match (limits, &analysis.best.within_limits) {
-        (None, _) => format!(
-            "{} The study sets no limits.",
-            leading(highest_was, highest, analysis)
+    let (leader, sentence) = match (limits, &analysis.best.within_limits) {
+        (None, _) => (
+            highest,
+            format!(
+                "{} The study sets no limits.",
+                leading(&format!("{among}:"), highest, analysis)
+            ),
         ),
-        (Some(limits), Some(best)) => {
-            let sentence = format!(
-                "{} The limits: {limits}.",
-                leading(most_was, best, analysis)
-            );
-            return with_limit(sentence, best, analysis);
-        }
+        (Some(limits), Some(best)) => (best, within(among, best, limits, analysis)),
         (Some(limits), None) => {
             let broken = |summary: &PointSummary| summary.limits.failed > 0;
             let why = if analysis.points.iter().any(broken) {
@@ -179,50 +149,68 @@ fn best(analysis: &Analysis, limits: Option<&str>) -> Vec<String> {
             } else {
                 "No point could be judged, with too few operations in the window"
             };
-            format!(
-                "{why}. The limits: {limits}. {}",
-                leading(highest_was, highest, analysis)
-            )
+            let leading = leading(&format!("{among}:"), highest, analysis);
+            (highest, format!("{why}. {leading} The limits: {limits}."))
         }
     };
-    with_limit(sentence, highest, analysis)
-}
-
-/// A sentence on a leader, and what limited it.
-fn with_limit(sentence: String, leader: &Leader, analysis: &Analysis) -> Vec<String> {
-    let limited = analysis.point(leader.point).map(limited_by);
+    let limited = analysis
+        .point(leader.point)
+        .map(|summary| limited_by(run, summary));
     std::iter::once(sentence).chain(limited).collect()
 }
 
-/// Names the point with the highest mean, unless the repeats cannot tell it from the next: then
-/// both.
+/// The sentence on the best point within the limits. Where no point came near them it says so: then
+/// the best is the largest load that was tried, and not the largest that is carried.
+fn within(among: &str, best: &Leader, limits: &str, analysis: &Analysis) -> String {
+    match limits::not_reached(&analysis.points) {
+        None => format!(
+            "{} The limits: {limits}.",
+            leading(&format!("{among} within the limits:"), best, analysis)
+        ),
+        Some(nearest) => {
+            let point = analysis.point(best.point);
+            let advice = point.filter(|point| point.limited_by != Some(Limit::Cpu));
+            let advice = advice.map_or_else(String::new, |point| {
+                let load = match point.point.rate_per_s {
+                    Some(_) => "A higher `rate`".to_owned(),
+                    None => format!("More {}", point.point.clients),
+                };
+                format!(" {load}, or `[load.search]`, would show how much it carries.")
+            });
+            let leading = leading(&format!("{among} tried:"), best, analysis);
+            format!("Limits were not reached: {nearest}. {leading}{advice} The limits: {limits}.")
+        }
+    }
+}
+
+/// Names the point with the highest mean, and the points that the repeats cannot tell from it.
 fn leading(words: &str, leader: &Leader, analysis: &Analysis) -> String {
     let carried = analysis
         .point(leader.point)
         .map_or_else(String::new, carried);
-    let Some(next) = leader.alike.first().and_then(|id| analysis.point(*id)) else {
-        let next = leader.untold.first().and_then(|id| analysis.point(*id));
-        let remark = next.map_or_else(String::new, |next| {
-            format!(
-                " Too few repeats tell whether that is more than with {}.",
-                next.point.label
-            )
-        });
-        return format!("{words} {carried}.{remark}");
+    let label = |ids: &[u32]| {
+        let next = ids.first().and_then(|id| analysis.point(*id))?;
+        let more = match ids.len() - 1 {
+            0 => String::new(),
+            1 => " and 1 other point".to_owned(),
+            more => format!(" and {more} other points"),
+        };
+        let throughput = format::or_none(next.per_minute.as_ref(), format::mean);
+        Some(format!("{} ({throughput}){more}", next.point.label))
     };
-    let more = match leader.alike.len() - 1 {
-        0 => String::new(),
-        more => format!(", nor to {more} more"),
-    };
-    format!(
-        "{words} {carried} or {} with {}: no difference can be told between the two{more}.",
-        format::or_none(next.per_minute.as_ref(), format::mean),
-        next.point.label,
-    )
+    let alike = label(&leader.alike);
+    let untold = label(&leader.untold).filter(|_| alike.is_none());
+    match (alike, untold) {
+        (Some(next), _) => format!("{words} {carried}; not distinguishable from {next}."),
+        (_, Some(next)) => {
+            format!("{words} {carried}. More repeats are needed to tell whether this beats {next}.")
+        }
+        (None, None) => format!("{words} {carried}."),
+    }
 }
 
 /// What held a point back, as far as it was measured: the CPU of its guests, its load, or neither.
-fn limited_by(summary: &PointSummary) -> String {
+fn limited_by(run: &Run, summary: &PointSummary) -> String {
     let capacity = summary.point.capacity_cpus;
     let cores = format::or_none(summary.guest_cores, |cores| {
         let noun = if capacity == 1.0 { "core" } else { "cores" };
@@ -231,62 +219,61 @@ fn limited_by(summary: &PointSummary) -> String {
     let met = format::or_none(summary.demand_met, format::percent);
     let (open, people) = (summary.point.rate_per_s.is_some(), summary.point.clients);
     let units = summary.units;
+    let waiting = waiting(run, summary);
     match (summary.limited_by, summary.demand_met) {
         (Some(Limit::OfferedLoad), _) if open => format!(
             "What limited it: its arrivals. {met} of the {units} that they asked for were made, and \
-             the guests used {cores}: only more arrivals \
-             can show how much it carries."
+             the guests used {cores}."
         ),
         (Some(Limit::Cpu), _) => {
             format!("What limited it: the CPU of the guests, which used {cores}.")
         }
         (Some(Limit::OfferedLoad), _) => format!(
-            "What limited it: its {people}. They got {met} of what they could ask for with answers \
-             in no time, and the guests used {cores}: \
-             only more {people} can show how much it carries."
+            "What limited it: its {people}. Throughput was {met} of the think-time bound, and the \
+             guests used {cores}."
         ),
         _ if open => format!(
             "What limited it is neither the CPU of the guests ({cores}) nor the rate of arrivals \
-             ({met} of the {units} that they asked for were \
-             made): what is left is waiting, for commits to the disk, for locks, or for CPUs that \
-             others held."
+             ({met} of the {units} that they asked for were made): {waiting}."
         ),
         (_, None) => format!(
             "What limited it is not the CPU of the guests ({cores}), and {people} did not pause: \
-             what is left is waiting, for commits to the disk, \
-             for pages from it, for locks, or for CPUs that others held."
+             {waiting}."
         ),
         _ => format!(
             "What limited it is neither the CPU of the guests ({cores}) nor the think time of the \
-             {people} (they got {met} of what they could \
-             ask for): what is left is waiting, for commits to the disk, for locks, or for CPUs \
-             that others held."
+             {people} (throughput was {met} of the think-time bound): {waiting}."
         ),
     }
 }
 
-fn best_of_layout(analysis: &Analysis, best: &LayoutBest, limits: bool) -> String {
-    let name = &best.layout;
-    let Some(highest) = best.highest.and_then(|id| analysis.point(id)) else {
-        return format!("{name}: no good trial.");
-    };
-    if !limits {
-        return format!("{name}: at most {}.", carried(highest));
+/// What is left where neither CPUs nor load limit, as far as counters tell.
+fn waiting(run: &Run, summary: &PointSummary) -> String {
+    if let Some(cores) = summary.other_cores {
+        let cpus = run.header.host.facts.cpus.len();
+        return format!(
+            "other work used {cores:.2} of the host's {cpus} CPUs meanwhile, so that this may be \
+             what it waited for"
+        );
     }
-    match best.within_limits.and_then(|id| analysis.point(id)) {
-        Some(best) => format!("{name}: within the limits at most {}.", carried(best)),
-        None if highest.limits.failed == 0 => format!("{name}: {}, not judged.", carried(highest)),
-        None => format!(
-            "{name}: no point met the limits; outside them at most {}.",
-            carried(highest)
+    match summary.disk_requests_per_s {
+        Some(rate) if rate < 1.0 => {
+            "it waited, and not for its disks, which had no requests: for locks, or for pauses of \
+             its own"
+                .to_owned()
+        }
+        Some(rate) => format!(
+            "it waited, for locks or for its disks, which had {} requests/s",
+            format::number(rate)
         ),
+        None => "it waited, for locks, for disks or for pauses of its own".to_owned(),
     }
 }
 
 fn carried(summary: &PointSummary) -> String {
-    let orders = format::or_none(summary.per_minute.as_ref(), format::mean);
+    let throughput = format::or_none(summary.per_minute.as_ref(), format::mean);
     format!(
-        "{orders} {} with {}{}",
+        "{throughput} {} with {}{}",
         summary.rate,
         summary.point.label,
         repeats(summary)
@@ -294,54 +281,7 @@ fn carried(summary: &PointSummary) -> String {
 }
 
 fn repeats(summary: &PointSummary) -> String {
-    summary.per_minute.map_or_else(String::new, |orders| {
-        format!(" ({})", format::basis(orders.basis))
+    summary.per_minute.map_or_else(String::new, |estimate| {
+        format!(" ({})", format::basis(estimate.basis))
     })
-}
-
-fn efficiency(points: &[PointSummary], summary: &PointSummary) -> Option<String> {
-    let ratio = summary.efficiency?;
-    let baseline = points
-        .iter()
-        .find(|other| Some(other.point.id) == summary.point.baseline)?;
-    let orders = |summary: &PointSummary| {
-        format::or_none(summary.per_minute, |orders| format::number(orders.mean))
-    };
-    let judgement = match ratio.interval {
-        None => "there are too few repeats for an interval",
-        Some((_, high)) if high < 1.0 => "less, with 95 % confidence",
-        Some((low, _)) if low > 1.0 => "more, with 95 % confidence",
-        Some(_) => "no difference can be told at this number of repeats",
-    };
-    let interval = ratio.interval.map_or_else(String::new, |(low, high)| {
-        format!(
-            " (95 % interval {:.1} to {:.1} %)",
-            100.0 * low,
-            100.0 * high
-        )
-    });
-    let unsaturated = [summary, baseline].iter().all(|side| side.kept_up());
-    let hint = match (unsaturated, summary.point.rate_per_s) {
-        (true, Some(_)) => {
-            " Both kept up with the arrivals, so this compares them at a load that both carried, \
-             not at their capacity."
-                .to_owned()
-        }
-        (true, None) => format!(
-            " Both answered so fast that the {} set the pace, so this compares them at a load that \
-             both carried, not at their capacity.",
-            summary.point.clients
-        ),
-        (false, _) => String::new(),
-    };
-    Some(format!(
-        "Consolidation efficiency: {} carried {}{interval} of the throughput of {}, {} against {} \
-         {}: {judgement}.{hint}",
-        summary.point.label,
-        format::percent(ratio.value),
-        baseline.point.label,
-        orders(summary),
-        orders(baseline),
-        summary.rate,
-    ))
 }

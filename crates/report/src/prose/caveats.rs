@@ -53,7 +53,14 @@ fn single_trials(points: &[PointSummary]) -> Option<String> {
 /// What did not hold, and what must be known.
 pub(crate) fn caveats(run: &Run, analysis: &Analysis) -> Vec<String> {
     let points = &analysis.points;
-    let mut all = searches::caveats(&analysis.searches);
+    let (others, checks): (Vec<&Checked>, Vec<&Checked>) = analysis
+        .trust
+        .checks
+        .iter()
+        .partition(|checked| checked.check == CheckKind::OtherWork);
+    // What took the host's CPUs away bends every number below.
+    let mut all = warned(&others);
+    all.extend(searches::caveats(&analysis.searches));
     all.extend(summed_up(points, |summary| {
         summary.worst_broken.as_ref().map(|broken| {
             format!(
@@ -109,7 +116,7 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis) -> Vec<String> {
     let of_interruption = |text: &str| text.contains("was interrupted");
     let remarks = run.notes.iter().filter(|note| !of_interruption(&note.text));
     all.extend(remarks.map(|note| format!("{}: {}.", note.at, note.text)));
-    all.extend(warned(&analysis.trust.checks));
+    all.extend(warned(&checks));
     all.extend(audit_caveats(run));
     all.extend(settings::caveat(run));
     all.extend(marginal_caveat(run));
@@ -157,7 +164,7 @@ fn example(run: &Run, status: TrialStatus) -> String {
 
 /// What the checks remark on good trials, though it does not void them: each matter once, with its
 /// first remark as an example.
-fn warned(checks: &[Checked]) -> Vec<String> {
+fn warned(checks: &[&Checked]) -> Vec<String> {
     let told = checks.iter().filter_map(|checked| {
         let good: Vec<&CheckRemark> = checked
             .remarks
@@ -167,7 +174,8 @@ fn warned(checks: &[Checked]) -> Vec<String> {
         let first = good.first()?;
         let count = format::counted(good.len(), "good trial");
         let what = match checked.check {
-            CheckKind::Driver => format!("The driver remarks on itself in {count}"),
+            CheckKind::Driver => format!("The load generator warns of itself in {count}"),
+            CheckKind::OtherWork => format!("Other programs were at work in {count}"),
             CheckKind::Mix => format!("The mix was not quite what was asked for in {count}"),
             CheckKind::Workload => format!("The workload's own checks remark on {count}"),
             CheckKind::Memory => format!("Memory grew within the window in {count}"),
@@ -175,7 +183,7 @@ fn warned(checks: &[Checked]) -> Vec<String> {
             CheckKind::Freeze => format!("Percentiles of the closed load hide a freeze in {count}"),
         };
         Some(format!(
-            "{what}, though nothing is void by it. Trial {}: {}.",
+            "{what} (none serious enough to discard them). Trial {}: {}.",
             first.trial, first.text
         ))
     });

@@ -1,7 +1,7 @@
 //! What each level is worth, in words.
 
 use rookery_analysis::effects::{Aliased, Compared, Effects, Worth};
-use rookery_stats::{Basis, Change};
+use rookery_stats::{Basis, Change, Effect};
 
 use super::format;
 
@@ -23,11 +23,31 @@ pub(crate) fn short_name(worth: &Worth) -> String {
     )
 }
 
+/// A change that every study of worth should find.
+const PROPOSED: f64 = 0.1;
+
+/// Where the repeats lie so far apart, or are so few, that an interval would say nothing: how many
+/// more would.
+pub(crate) fn cannot_say(effect: &Effect) -> Option<String> {
+    effect.interval?;
+    if effect.telling().is_some() {
+        return None;
+    }
+    let pairs = format::counted(effect.count as usize, "pair");
+    Some(match effect.more_for(PROPOSED) {
+        Some(more) => format!("{pairs} of trials cannot say; about {more} more would show 10 %"),
+        None => format!("{pairs} of trials cannot say, they scatter too much"),
+    })
+}
+
 /// The change of the metric with its interval: `+23.1 % (18.0 to 28.4)`.
 pub(crate) fn change(compared: &Compared) -> String {
     let Some(effect) = &compared.effect else {
         return format::NONE.to_owned();
     };
+    if let Some(text) = cannot_say(effect) {
+        return text;
+    }
     let interval = effect.interval.map_or_else(String::new, |(low, high)| {
         format!(
             " ({} to {})",
@@ -71,10 +91,10 @@ pub(crate) fn remarks(effects: &Effects, unit: &str) -> Vec<String> {
     let mut all: Vec<String> = effects
         .interactions
         .iter()
-        .map(|found| {
+        .filter_map(|found| {
             let [one, other] = &found.levels;
-            let (low, high) = found.effect.interval.unwrap_or((f64::NAN, f64::NAN));
-            format!(
+            let (low, high) = found.effect.telling()?;
+            Some(format!(
                 "`{} = {}` and `{} = {}` change each other's effect on {}: together {} % ({} to \
                  {}) beside what they are worth one by one.",
                 one.key,
@@ -85,7 +105,7 @@ pub(crate) fn remarks(effects: &Effects, unit: &str) -> Vec<String> {
                 format::signed(found.effect.ratio - 1.0),
                 format::signed(low - 1.0),
                 format::signed(high - 1.0)
-            )
+            ))
         })
         .collect();
     if effects.interactions_examined > 0 {

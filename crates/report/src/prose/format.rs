@@ -16,7 +16,7 @@ pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         NONE.to_owned()
     } else if size >= 1000.0 || size == 0.0 {
-        format!("{value:.0}")
+        thousands(&format!("{value:.0}"))
     } else if size >= 100.0 {
         format!("{value:.1}")
     } else if size >= 1.0 {
@@ -28,6 +28,44 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
+/// The digits of a whole number in groups of three, from five digits on: `138 000`. The spaces are
+/// such as no line is broken at.
+pub(crate) fn thousands(text: &str) -> String {
+    const LEAST: usize = 5;
+    let (sign, digits) = text.split_at(text.len() - text.trim_start_matches('-').len());
+    if digits.len() < LEAST || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let mut grouped = sign.to_owned();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push('\u{a0}');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A mean and half of its interval with the digits that the latter leaves: `138 000` and `39 000`.
+fn significant(mean: f64, half: f64) -> (String, String) {
+    if !(half.is_finite() && half > 0.0 && mean.is_finite()) {
+        return (beside(mean, mean), beside(half, mean));
+    }
+    // Two digits of the half-width.
+    let place = half.log10().floor() - 1.0;
+    let step = 10f64.powf(place);
+    let shown = |value: f64| {
+        let rounded = (value / step).round() * step;
+        match place {
+            place if place >= 0.0 => thousands(&format!("{rounded:.0}")),
+            -1.0 => format!("{rounded:.1}"),
+            -2.0 => format!("{rounded:.2}"),
+            _ => format!("{rounded:.3}"),
+        }
+    };
+    (shown(mean), shown(half))
+}
+
 /// Like `number`, with as many decimals as suit `scale`.
 fn beside(value: f64, scale: f64) -> String {
     let decimals = match scale.abs() {
@@ -37,15 +75,20 @@ fn beside(value: f64, scale: f64) -> String {
         _ => 3,
     };
     if value.is_finite() {
-        format!("{value:.decimals$}")
+        thousands(&format!("{value:.decimals$}"))
     } else {
         NONE.to_owned()
     }
 }
 
-/// Microseconds as milliseconds with three significant digits and the unit.
+/// Microseconds with three significant digits, in the unit that suits their size: `850 µs`,
+/// `12.3 ms`, `12.3 s`.
 pub(crate) fn ms(us: f64) -> String {
-    format!("{} ms", ms_value(us))
+    match us.abs() {
+        size if size < 1000.0 && size > 0.0 => format!("{us:.0} µs"),
+        size if size >= 1e7 && size.is_finite() => format!("{:.1} s", us / 1e6),
+        _ => format!("{} ms", ms_value(us)),
+    }
 }
 
 /// Microseconds as milliseconds, without the unit.
@@ -54,7 +97,7 @@ pub(crate) fn ms_value(us: f64) -> String {
     if !ms.is_finite() {
         NONE.to_owned()
     } else if ms >= 100.0 {
-        format!("{ms:.0}")
+        thousands(&format!("{ms:.0}"))
     } else if ms >= 10.0 {
         format!("{ms:.1}")
     } else {
@@ -67,7 +110,7 @@ pub(crate) fn load(value: f64) -> String {
     if !value.is_finite() {
         NONE.to_owned()
     } else if value.abs() >= 10.0 {
-        format!("{value:.0}")
+        thousands(&format!("{value:.0}"))
     } else {
         trimmed((100.0 * value).round() / 100.0)
     }
@@ -131,17 +174,27 @@ pub(crate) fn summary(summary: &Summary) -> String {
             let (low, high) = (beside(min, summary.mean), beside(max, summary.mean));
             format!("{mean} ({low} to {high})")
         }
-        Spread::Interval { half_width } => format!("{mean} ± {}", beside(half_width, summary.mean)),
+        Spread::Interval { half_width } if half_width > summary.mean => {
+            let [low, high] = [summary.min, summary.max].map(|value| beside(value, summary.mean));
+            format!("{mean} ({low} to {high})")
+        }
+        Spread::Interval { half_width } => {
+            let (mean, half) = significant(summary.mean, half_width);
+            format!("{mean} ± {half}")
+        }
     }
 }
 
 /// A mean with the interval that its trials carry: `1234 ± 12`, `1220 to 1248`,
 /// `1234 (± 40 within)` of a single trial.
 pub(crate) fn estimate(estimate: &Estimate) -> String {
-    let mean = beside(estimate.mean, estimate.mean);
-    let reach = estimate
-        .half_width()
-        .map(|half| beside(half, estimate.mean));
+    let (mean, reach) = match estimate.half_width() {
+        Some(half) if estimate.basis != EstimateBasis::Range => {
+            let (mean, half) = significant(estimate.mean, half);
+            (mean, Some(half))
+        }
+        _ => (beside(estimate.mean, estimate.mean), None),
+    };
     match (estimate.basis, estimate.ends, reach) {
         (EstimateBasis::Range, Some((low, high)), _) => {
             format!(
@@ -166,7 +219,7 @@ pub(crate) fn mean(estimate: &Estimate) -> String {
     let text = self::estimate(estimate);
     match (estimate.basis, estimate.half_width()) {
         (EstimateBasis::Within { .. }, Some(half)) => {
-            let [mean, half] = [estimate.mean, half].map(|value| beside(value, estimate.mean));
+            let (mean, half) = significant(estimate.mean, half);
             format!("{mean} ± {half}")
         }
         _ => text,
@@ -249,7 +302,7 @@ pub(crate) fn basis(basis: EstimateBasis) -> String {
         EstimateBasis::Within { reliable: false } => {
             "a single trial; interval within it, unreliable".to_owned()
         }
-        EstimateBasis::Range => "mean and range of 2 trials".to_owned(),
+        EstimateBasis::Range => "mean and range of the trials".to_owned(),
         EstimateBasis::Repeats { trials } => format!("mean and 95 % interval of {trials} trials"),
         EstimateBasis::Adaptive { trials } => {
             format!("mean and 95 % interval of {trials} trials, repeated for it")
@@ -296,7 +349,7 @@ mod tests {
         assert_eq!(shown.join(" "), "1235 123.5 12.35 1.20 0.0123 1.2e-5 0 n/a");
         assert_eq!(
             [850.0, 12_345.0, 1_234_567.0].map(ms).join(" "),
-            "0.85 ms 12.3 ms 1235 ms"
+            "850 µs 12.3 ms 1235 ms"
         );
         assert_eq!(
             [0.0, 0.0004, 0.0123, 0.9612].map(percent).join(" "),

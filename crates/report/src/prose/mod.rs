@@ -13,6 +13,7 @@ pub(crate) mod plain;
 pub(crate) mod scaling;
 pub(crate) mod searches;
 pub(crate) mod settings;
+pub(crate) mod splits;
 pub(crate) mod trust;
 pub(crate) mod words;
 

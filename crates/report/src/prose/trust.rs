@@ -77,6 +77,7 @@ pub(crate) fn prediction_line(run: &Run, prediction: &Prediction) -> String {
 pub(crate) fn check_name(checked: &Checked) -> &'static str {
     match checked.check {
         CheckKind::Driver => "driver: lag, CPU, Little's law, pacing",
+        CheckKind::OtherWork => "other work on the host",
         CheckKind::Mix => "mix of operations",
         CheckKind::Workload => checked.looks_at.unwrap_or("the workload's own checks"),
         CheckKind::Memory => "memory that grows",
@@ -240,9 +241,8 @@ fn blur(searches: &[SearchSummary]) -> Option<String> {
         format!("{} to {}", format::percent(least), format::percent(most))
     };
     Some(format!(
-        "{confirmed} of {} confirmed by fresh trials. Blur of the edge, from the load that nine of \
-         ten trials keep to the one that one of ten keeps: {range} \
-         of the load.",
+        "{confirmed} of {} confirmed by fresh trials. Width of the transition, from the load \
+         that 90 % of trials keep to the one that 10 % keep: {range} of the load.",
         format::counted(known.len(), "largest load")
     ))
 }

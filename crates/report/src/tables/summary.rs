@@ -1,9 +1,9 @@
 //! The tables of the summary: throughput, response times, costs of every point.
 
-use rookery_analysis::{Analysis, points::PointSummary};
+use rookery_analysis::{Analysis, best::LayoutBest, points::PointSummary};
 
 use super::{Table, table};
-use crate::prose::{format, words};
+use crate::prose::{format, limits, words};
 
 /// Throughput, its share of one big guest, and the limits.
 pub(crate) fn throughput(analysis: &Analysis) -> Table {
@@ -13,7 +13,7 @@ pub(crate) fn throughput(analysis: &Analysis) -> Table {
             summary.layouts(),
             format::or_none(summary.per_minute.as_ref(), format::estimate),
             format::or_none(summary.requests_per_second.as_ref(), format::estimate),
-            format::limits(&summary.limits),
+            limits(summary),
             match summary.point.baseline {
                 Some(baseline) if baseline == summary.point.id => "baseline".to_owned(),
                 _ => format::or_none(summary.efficiency.as_ref(), format::ratio),
@@ -29,6 +29,46 @@ pub(crate) fn throughput(analysis: &Analysis) -> Table {
         "share of one big",
     ];
     table(&heads, analysis.points.iter().map(row).collect())
+}
+
+/// How the limits were judged, with the value that came nearest to its limit.
+pub(crate) fn limits(summary: &PointSummary) -> String {
+    let judged = format::limits(&summary.limits);
+    match &summary.nearest_limit {
+        Some(limit) => format!("{judged}: {}", limits::used(limit)),
+        None => judged,
+    }
+}
+
+/// What each layout did at its best, for the answer; empty with a single layout.
+pub(crate) fn by_layout(analysis: &Analysis) -> Table {
+    let row = |best: &LayoutBest| {
+        let id = best.within_limits.or(best.highest);
+        let Some(summary) = id.and_then(|id| analysis.point(id)) else {
+            let none = || format::NONE.to_owned();
+            return vec![best.layout.clone(), none(), none(), none(), none()];
+        };
+        vec![
+            best.layout.clone(),
+            summary.point.label.clone(),
+            format::or_none(summary.per_minute.as_ref(), format::estimate),
+            limits(summary),
+            match summary.point.baseline {
+                Some(baseline) if baseline == summary.point.id => "baseline".to_owned(),
+                _ => format::or_none(summary.efficiency.as_ref(), format::ratio),
+            },
+        ]
+    };
+    let heads = [
+        "layout",
+        "its best point",
+        words::rate_of_all(analysis.points.iter()),
+        "limits",
+        "share of one big",
+    ];
+    let layouts = &analysis.best.layouts;
+    let shown = layouts.len() > 1 && analysis.searches.is_empty();
+    table(&heads, layouts.iter().filter(|_| shown).map(row).collect())
 }
 
 /// A percentile of an operation with its interval, ms.

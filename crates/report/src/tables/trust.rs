@@ -12,7 +12,7 @@ pub(crate) fn checks(trust: &Trust) -> Table {
         "passed",
         "warned",
         "at fault",
-        "not asked",
+        "not applicable",
         "for example",
     ];
     let measured = trust

@@ -62,6 +62,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize) -> String {
     }
     text += "\n";
     for table in [
+        tables::summary::by_layout(analysis),
         tables::searches::answers(analysis),
         tables::searches::confirmed(analysis),
     ] {

@@ -255,6 +255,7 @@ pub(crate) fn record(point: &Point, repeat: u32, qos: &Qos) -> TrialRecord {
         measurement: Some(measurement),
         resources: resources(&names, point.capacity_cpus),
         machines: Vec::new(),
+        other_programs: Vec::new(),
         logs: names.iter().map(log).collect(),
         tunings: names.iter().map(tuning).collect(),
         ready_s: 0.25 * loss,

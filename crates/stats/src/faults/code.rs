@@ -65,6 +65,8 @@ pub enum FaultCode {
     Clock,
     /// A server stood still up to the end.
     Standstill,
+    /// Work on the host that is no part of the trial took its CPUs.
+    OtherWork,
 }
 
 impl FaultCode {
@@ -89,6 +91,7 @@ impl FaultCode {
             Self::SteadyState => "steady-state",
             Self::Clock => "clock",
             Self::Standstill => "standstill",
+            Self::OtherWork => "other-work",
         }
     }
 }

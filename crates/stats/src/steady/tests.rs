@@ -6,6 +6,21 @@ use rookery_workload::random::{RandomSource as _, SplitMix64};
 use super::*;
 
 #[test]
+fn halves_that_lie_a_fifth_apart_are_no_steady_state() {
+    // Requests of an order-entry trial whose database warmed up within the window.
+    let climbing = [
+        200.0, 140.0, 208.0, 218.0, 198.0, 188.0, 253.0, 205.0, 271.0, 284.0,
+    ];
+    let change = halves_apart(&climbing).expect("apart");
+    assert!((change - 237.0 / 964.0).abs() < 1e-9, "{change}");
+    assert!(Finding::HalvesApart { change }.serious());
+    // Chance alone, a level rate, and too few seconds.
+    assert_eq!(halves_apart(&[5.0, 4.0, 8.0, 6.0]), None);
+    assert_eq!(halves_apart(&[200.0, 210.0, 190.0, 205.0, 215.0]), None);
+    assert_eq!(halves_apart(&[100.0, 100.0, 900.0]), None);
+}
+
+#[test]
 fn the_worked_example_comes_out() {
     let series = [
         12, 25, 33, 41, 48, 55, 58, 63, 66, 70, 71, 69, 74, 72, 75, 73, 70, 76, 74, 71, 73, 75, 72,

@@ -158,6 +158,7 @@ mod tests {
             overcommit: 1.0,
             reserve_mib: 0,
             settings: None,
+            ..HostUse::default()
         };
         let host = HostFacts {
             cpus: (0..cpus).collect(),

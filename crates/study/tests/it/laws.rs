@@ -347,9 +347,9 @@ prop_compose! {
 
 prop_compose! {
     fn host_use()(cpus in option::of(select(vec![vec![0], vec![1, 2, 3], vec![0, 2, 4, 6]])), driver in any::<bool>(), elsewhere in any::<bool>(),
-        overcommit in 1.0..40.0, reserve_mib in 0_u64..4096, settings in option::of("[a-m][a-z0-9-]{0,20}"),
+        overcommit in 1.0..40.0, reserve_mib in 0_u64..4096, settings in option::of("[a-m][a-z0-9-]{0,20}"), other_work in 0.0..1.0,
     ) -> HostUse {
-        HostUse { guest_cpus: cpus, driver_cpus: driver.then(|| vec![5, 7]), driver: if elsewhere && !driver { DriverPlace::Elsewhere } else { DriverPlace::Here }, overcommit, reserve_mib, settings }
+        HostUse { guest_cpus: cpus, driver_cpus: driver.then(|| vec![5, 7]), driver: if elsewhere && !driver { DriverPlace::Elsewhere } else { DriverPlace::Here }, overcommit, reserve_mib, settings, other_work }
     }
 }
 

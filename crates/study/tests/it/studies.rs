@@ -168,7 +168,7 @@ fn the_quick_study_needs_no_root_and_little_time() {
     .clone();
     let phases = (load.ramp_up.lasting(0, 1) + load.settle + load.steady + load.ramp_down)
         * plan.trials.len() as u32;
-    assert!(phases.as_secs() <= 75, "{phases:?}");
+    assert!(phases.as_secs() <= 110, "{phases:?}");
     assert!(
         plan.points
             .iter()

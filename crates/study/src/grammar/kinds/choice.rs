@@ -39,13 +39,19 @@ impl<T: Named> Kind for Choice<T> {
             quoted(word),
             self.describe()
         );
-        let best = nearest(word, &names).unwrap_or(names[0]);
-        context.refuse(
-            Code::UnknownChoice,
-            value.span(),
-            message,
-            at.write(&format!("\"{best}\"")),
-        )
+        let meant = |(written, right): &(&str, &'static str)| {
+            written.eq_ignore_ascii_case(word).then_some(*right)
+        };
+        let best = T::MEANT
+            .iter()
+            .find_map(meant)
+            .or_else(|| nearest(word, &names));
+        let help = match best {
+            Some(best) => at.write(&format!("\"{best}\"")),
+            // A guess would be taken for advice.
+            None => format!("it is one of {}", names.join(", ")),
+        };
+        context.refuse(Code::UnknownChoice, value.span(), message, help)
     }
 
     fn write(&self, value: &T) -> String {

@@ -8,7 +8,10 @@ use toml::{
     de::{DeInteger, DeValue},
 };
 
-use crate::grammar::{At, Context, Kind};
+use crate::{
+    grammar::{At, Context, Kind},
+    problem::Code,
+};
 
 /// The integer, if it fits into 128 bits.
 pub(crate) fn integer(value: &DeInteger<'_>) -> Option<i128> {
@@ -80,10 +83,25 @@ impl Factor {
     pub(crate) const SHARE: Self = Self { min: 0.0, max: 1.0 };
 }
 
+/// `0.1%` as 0.001, without the digits that dividing by 100 adds.
+fn share_of_percentage(text: &str) -> Option<f64> {
+    let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+    let share = (percent * 1e10).round() / 1e12;
+    share.is_finite().then_some(share)
+}
+
 impl Kind for Factor {
     type Value = f64;
 
     fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<f64> {
+        if let DeValue::String(text) = value.get_ref()
+            && let Some(share) = share_of_percentage(text)
+            && (self.min..=self.max).contains(&share)
+        {
+            let message = format!("{at} is a share of 1, not a percentage");
+            let help = at.write(&format!("{share:?}"));
+            return context.refuse(Code::WrongType, value.span(), message, help);
+        }
         if !matches!(value.get_ref(), DeValue::Integer(_) | DeValue::Float(_)) {
             return context.wrong_type(value, at, self);
         }
@@ -121,7 +139,15 @@ impl Kind for Factor {
 #[cfg(test)]
 mod tests {
     use super::{super::testing::*, *};
-    use crate::problem::Code;
+
+    #[test]
+    fn a_percentage_is_told_its_share() {
+        let (code, message) = refusal(&Factor::SHARE, "'0.1%'");
+        assert_eq!(code, Code::WrongType);
+        assert!(message.contains("not a percentage"), "{message}");
+        let shares = ["0.1%", "5 %", "33.3%", "x%", "1"].map(share_of_percentage);
+        assert_eq!(shares, [Some(0.001), Some(0.05), Some(0.333), None, None]);
+    }
 
     #[test]
     fn whole_numbers_keep_their_range() {

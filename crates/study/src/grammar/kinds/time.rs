@@ -62,12 +62,16 @@ impl Time {
         let Some((_, unit_us)) = UNITS.iter().find(|(name, _)| *name == unit) else {
             let message = match unit {
                 "" => format!("{at} needs a unit: {UNITS_IN_WORDS}"),
+                "m" => format!("{at}: `m` may be minutes or milliseconds"),
                 _ => format!("{at}: {} is not a unit of time", quoted(unit)),
             };
-            let help = format!(
-                "write for instance {}; units are {UNITS_IN_WORDS}",
-                at.line(&self.example())
-            );
+            let help = match unit {
+                "m" => at.write(&format!("\"{number}min\"")),
+                _ => format!(
+                    "write for instance {}; units are {UNITS_IN_WORDS}",
+                    at.line(&self.example())
+                ),
+            };
             return context.refuse(Code::WrongUnit, value.span(), message, help);
         };
         let microseconds = number * *unit_us as f64;
@@ -261,7 +265,7 @@ mod tests {
         assert_eq!(refusal(&KIND, "250").0, Code::WrongUnit);
         assert_eq!(
             refusal(&KIND, "'5m'").1,
-            "`s.key`: `m` is not a unit of time"
+            "`s.key`: `m` may be minutes or milliseconds"
         );
         assert_eq!(refusal(&KIND, "'-1s'").1, "`s.key` is negative");
         assert_eq!(code(&KIND, "'2h'"), Code::OutOfRange);

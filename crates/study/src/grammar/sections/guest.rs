@@ -40,6 +40,20 @@ impl Named for GuestKind {
         ),
         ("fake", Self::Fake, "in name only, for dry runs"),
     ];
+    const MEANT: &'static [(&'static str, &'static str)] = &[
+        ("docker", "container"),
+        ("podman", "container"),
+        ("lxc", "container"),
+        ("runc", "container"),
+        ("oci", "container"),
+        ("kvm", "vm"),
+        ("qemu", "vm"),
+        ("libvirt", "vm"),
+        ("machine", "vm"),
+        ("process", "bare"),
+        ("host", "bare"),
+        ("none", "bare"),
+    ];
 }
 
 /// The names of what vCPUs are.

@@ -45,6 +45,9 @@ keys! {
         /// Profile of host settings that is applied while the study runs, and put back after (see
         /// `rookery host`).
         settings: ProfileName = ProfileName, Default("\"none\"");
+        /// A trial is void where work that is no part of it used more than this share of the host's
+        /// CPUs, and nearly all of them were in use; 1 = never.
+        other_work: Factor = Factor { min: 0.0, max: 1.0 }, Default("0.25");
     }
 }
 
@@ -74,6 +77,7 @@ impl HostKeys {
             overcommit: self.overcommit?,
             reserve_mib: self.reserve?,
             settings: self.settings?,
+            other_work: self.other_work?,
         })
     }
 
@@ -85,6 +89,7 @@ impl HostKeys {
             overcommit: Some(host.overcommit),
             reserve: Some(host.reserve_mib),
             settings: Some(host.settings.clone()),
+            other_work: Some(host.other_work),
         }
     }
 }
