@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask ci | tidy | docs | chaos | fuzz | bench`.
+//! The project's tasks: `cargo xtask ci | tidy | docs | dist | chaos | fuzz | bench`.
 
 #![allow(
     clippy::print_stdout,
@@ -9,6 +9,7 @@ mod bench;
 mod chaos;
 mod ci;
 mod deny;
+mod dist;
 mod docs;
 mod fuzz;
 mod left;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         ["deny"] => deny::run(&root::directory()),
         ["tidy", "--shrink"] => tidy::run(true),
         ["docs"] => docs::write(),
+        ["dist", ..] => dist::run(&words[1..]),
         ["fuzz", ..] => fuzz::run(&words[1..]),
         ["chaos", ..] => chaos::run(&words[1..]),
         ["bench", what, ..] => bench::run(what, &args[2..]),

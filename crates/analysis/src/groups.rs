@@ -5,7 +5,7 @@
 //! a point of its own with its own trials, which hold its guests alone, and all that is said of
 //! points is said of groups. What they are together is kept beside it.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use rookery_cast::count_u32;
 use rookery_stats::{Measurement, ResourceSample};
@@ -228,6 +228,7 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
             None => (None, None),
         },
     };
+    let mut foreign = foreign_cores(&record.resources, &shared).into_iter();
     let resources = record.resources.iter();
     let machines = record.machines.iter();
     let audits = record.audits.iter();
@@ -242,7 +243,9 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
         resources: resources
             .filter(|sample| shared(&sample.subject))
             .cloned()
+            .map(|sample| without(sample, &mut foreign))
             .collect(),
+        other_programs: record.other_programs.clone(),
         machines: machines.filter(|look| own(&look.guest)).cloned().collect(),
         audits: audits.filter(|audit| own(&audit.guest)).cloned().collect(),
         logs: logs.filter(|log| own(&log.guest)).cloned().collect(),
@@ -251,6 +254,34 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
             .cloned()
             .collect(),
         ready_s: record.ready_s,
+    }
+}
+
+/// What the guests of other groups used in each round of samples.
+fn foreign_cores(resources: &[ResourceSample], shared: impl Fn(&String) -> bool) -> Vec<f64> {
+    let mut rounds: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut cores: Vec<f64> = Vec::new();
+    for sample in resources {
+        let round = rounds.entry(&sample.subject).or_default();
+        if cores.len() <= *round {
+            cores.push(0.0);
+        }
+        if !shared(&sample.subject) {
+            cores[*round] += sample.cpu_cores;
+        }
+        *round += 1;
+    }
+    cores
+}
+
+/// A sample of the host without what other groups used: they are no other work.
+fn without(sample: ResourceSample, foreign: &mut impl Iterator<Item = f64>) -> ResourceSample {
+    if sample.subject != crate::window::HOST {
+        return sample;
+    }
+    ResourceSample {
+        cpu_cores: (sample.cpu_cores - foreign.next().unwrap_or(0.0)).max(0.0),
+        ..sample
     }
 }
 

@@ -15,6 +15,8 @@ mod choice;
 mod fit;
 mod groups;
 mod host;
+mod new;
+mod one_of;
 mod percentage;
 mod predict;
 mod storage;
@@ -24,6 +26,8 @@ pub(crate) use self::{
     choice::ChoiceArgs,
     fit::{DecimalArg, FitArgs, WeightsArg},
     host::{HostApplyArgs, HostArgs, HostAuditArgs, HostCommand},
+    new::{NewArgs, Question},
+    one_of::one_of,
     predict::PredictArgs,
     storage::HostStorageArgs,
     template::{
@@ -102,6 +106,8 @@ pub(crate) enum Command {
     /// Drive a system that already runs
     #[command(subcommand)]
     Drive(DriveCommand),
+    /// Write a commented study from three questions
+    New(NewArgs),
     /// List the studies that are built in, or print one; `rookery run @NAME` runs it
     Studies(StudiesArgs),
     /// List the stored runs, the newest first

@@ -9,6 +9,7 @@ mod export;
 mod fit;
 mod guests;
 mod host;
+mod new;
 mod places;
 mod plan;
 pub(crate) mod predict;
@@ -54,6 +55,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Verify(command) => command.run(),
         Command::Runs(args) => runs::run(args),
         Command::Studies(args) => studies::run(args),
+        Command::New(args) => new::run(args),
         Command::Completions(args) => completions::completions(args),
         Command::Man(args) => completions::man(args),
         Command::Report(args) => report::run(args),

@@ -39,6 +39,8 @@ pub(crate) enum Code {
     Worse = 9,
     /// A database is not consistent, or does not hold what it said it had committed.
     Inconsistent = 10,
+    /// Nothing could be said: runs without a common point, measurements that no law fits.
+    Nothing = 11,
     /// A fault of Rookery itself.
     Internal = 70,
     /// Stopped by Ctrl-C or a termination signal; a run can be resumed.
@@ -53,6 +55,7 @@ Exit codes:
   3  study not valid            7  QoS was never met
   4  this host is not ready     8  a run cannot be read or written
   9  a comparison found worse   10 a database is not consistent
+  11 nothing can be said: no point in common, no law that fits
   70 internal fault
   130 interrupted (`rookery run --resume` goes on)";
 
@@ -70,6 +73,7 @@ impl Code {
             Self::Store => "rookery::store",
             Self::Worse => "rookery::worse",
             Self::Inconsistent => "rookery::inconsistent",
+            Self::Nothing => "rookery::nothing",
             Self::Internal => "rookery::internal",
             Self::Interrupted => "rookery::interrupted",
         }

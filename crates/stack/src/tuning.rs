@@ -7,6 +7,7 @@
 mod family;
 mod file;
 mod in_force;
+mod known;
 mod requested;
 mod retired;
 mod value;
@@ -27,6 +28,7 @@ use crate::lamp::WebServer;
 pub use family::Family;
 pub use in_force::Effective;
 pub(crate) use in_force::{is_on, row};
+pub(crate) use known::KnownSettings;
 pub(crate) use requested::RequestedSettings;
 
 /// What a setting belongs to.

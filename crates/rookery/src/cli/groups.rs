@@ -14,6 +14,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "plan",
             "rehearse",
             "studies",
+            "new",
             "demo-lab",
             "reference",
         ],

@@ -51,12 +51,19 @@ fn problems_of(path: &Path, args: &CheckArgs) -> Result<Option<Problems>, Failur
         return Ok(None);
     }
     let facts = rookery_lab::host_facts(&PathBuf::from("."))?;
-    let plan = match Plan::of(&document, &facts) {
-        Ok(plan) => plan,
-        Err(problems) => return Ok(Some(problems)),
-    };
-    rookery_lab::check_plan(&plan, &super::places::templates(args.templates.as_deref())?)?;
-    Ok(None)
+    let templates = super::places::templates(args.templates.as_deref())?;
+    let (plan, problems) = Plan::anyway(&document, &facts);
+    let host = rookery_lab::check_plan(&plan, &templates).map_err(Failure::from);
+    match problems {
+        None => host.map(|()| None),
+        Some(problems) => {
+            // What this host or a server lacks is said with it, not only when all else is mended.
+            if let (Err(failure), false) = (host, args.json) {
+                output::remark(failure);
+            }
+            Ok(Some(problems))
+        }
+    }
 }
 
 fn as_json(path: &Path, problem: &Problem) -> serde_json::Value {

@@ -42,10 +42,14 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Code, Failure> {
     Ok(code(&comparison, args.strict))
 }
 
-/// How the comparison ends: what cannot be said is no fault, unless asked to be strict.
+/// How the comparison ends: what cannot be said is no fault, unless asked to be strict, or nothing
+/// was compared at all.
 fn code(comparison: &Comparison, strict: bool) -> Code {
     if comparison.got_worse() || (strict && comparison.leaves_open()) {
         Code::Worse
+    } else if comparison.points.is_empty() {
+        // A gate that compared nothing has not passed.
+        Code::Nothing
     } else {
         Code::Done
     }

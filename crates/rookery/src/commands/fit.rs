@@ -70,7 +70,10 @@ pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
         })?;
         output::text(format!("\nFigure: {}", path.display()));
     }
-    Ok(Code::Done)
+    Ok(match judgement.choice() {
+        Some(_) => Code::Done,
+        None => Code::Nothing,
+    })
 }
 
 fn check_options(args: &FitArgs, observations: &Observations) -> Result<(), Failure> {

@@ -8,6 +8,47 @@ use clap::Subcommand;
 
 use crate::exit::{Code, Failure};
 
+/// A workload on a stack, as `rookery new` puts it into a study: lines of its sections.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Starter {
+    /// What is typed for it.
+    pub(crate) name: &'static str,
+    /// What it is and needs.
+    pub(crate) what: &'static str,
+    /// Of `[workload]`.
+    pub(crate) workload: &'static str,
+    /// Of `[stack]`.
+    pub(crate) stack: &'static str,
+    /// Of `[guest]`.
+    pub(crate) guest: &'static str,
+    /// How long it runs before it is measured.
+    pub(crate) settle: &'static str,
+    /// Who loads it.
+    pub(crate) unit: Unit,
+    /// Of `[qos]`.
+    pub(crate) limit: &'static str,
+    /// Two tunings to compare, if it has any.
+    pub(crate) tunings: Option<[&'static str; 2]>,
+}
+
+/// Who loads a guest, and how many of them are a load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unit {
+    /// `users`.
+    pub(crate) plural: &'static str,
+    /// A light load for one vCPU.
+    pub(crate) low: u32,
+    /// One that is near what a vCPU carries.
+    pub(crate) high: u32,
+    /// More than it carries.
+    pub(crate) most: u32,
+}
+
+/// Everything that `rookery new` may begin with.
+pub(crate) fn starters() -> impl Iterator<Item = &'static Starter> {
+    dvdstore::STARTERS.iter().chain(&orderentry::STARTERS)
+}
+
 /// `rookery data`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {

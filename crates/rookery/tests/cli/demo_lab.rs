@@ -45,7 +45,7 @@ fn the_demonstration_ends_with_a_report_that_says_what_it_is() {
     let tables = text(&again.stdout);
     assert!(
         tables.contains("simulated: no guest ran and nothing was measured")
-            && tables.contains("Consolidation efficiency"),
+            && tables.contains("share of one big"),
         "{tables}"
     );
 }

@@ -75,7 +75,7 @@ fn what_the_data_cannot_carry_is_refused_with_the_reason() {
         ],
     );
     let (code, out, _) = fit(&place, "users,rate\n10,100\n", &[]);
-    assert_eq!(code, 0);
+    assert_eq!(code, 11, "no law is no answer");
     contains(&out, &["No law", "F1", "1 distinct load;"]);
     assert!(
         !out.contains("sigma"),

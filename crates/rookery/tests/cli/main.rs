@@ -7,11 +7,13 @@ mod common;
 mod data;
 mod demo_lab;
 mod fit;
+mod gates;
 mod orderentry;
 mod plan;
 mod refusals;
 mod runs;
 mod supervise;
+mod width;
 
 /// Nothing here disturbs what runs beside it.
 const ONE_AT_A_TIME: bool = false;

@@ -315,6 +315,7 @@ memory = "128MiB per guest"
 
 [host]
 overcommit = 2
+other_work = 1
 
 [[layout]]
 name = "scale-out"

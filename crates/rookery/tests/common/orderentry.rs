@@ -45,6 +45,7 @@ ready_within = "{ready_within}"
 
 [host]
 overcommit = 2
+other_work = 1
 
 [[layout]]
 name = "all"

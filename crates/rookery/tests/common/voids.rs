@@ -4,8 +4,8 @@ use std::{fs, path::Path};
 
 use rusqlite::{Connection, OpenFlags};
 
-/// Every void trial of the stored runs below a directory that names neither the driver's lag nor
-/// its CPU among its reasons, with these. Think times that grew by the lag are lag: their limit is
+/// Every void trial of the stored runs below a directory that names neither the driver's lag, nor
+/// its CPU, nor other work on the host among its reasons, with these. Think times that grew by the lag are lag: their limit is
 /// the tighter one where they are short. With `overload` a system that does not keep up is a
 /// reason, too.
 pub(super) fn unexcused(runs: &Path, overload: bool) -> Vec<String> {
@@ -24,7 +24,7 @@ fn of_run(run: &Path, overload: bool) -> rusqlite::Result<Vec<String>> {
     let mut statement = store.prepare(
         "SELECT trial, group_concat(code || ': ' || reason, '; ')
          FROM trials LEFT JOIN reasons USING (trial) LEFT JOIN measurements USING (trial)
-         WHERE status = 'void' GROUP BY trial HAVING ifnull(sum(code IN ('lag', 'cpu')
+         WHERE status = 'void' GROUP BY trial HAVING ifnull(sum(code IN ('lag', 'cpu', 'other-work')
          OR code = 'pacing' AND lag_mean_us > 1000
          OR ?1 AND code IN ('steady-state', 'arrivals-dropped', 'overload')), 0) = 0",
     )?;

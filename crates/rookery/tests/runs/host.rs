@@ -318,7 +318,7 @@ fn the_audit_changes_nothing_and_says_where_and_why() {
     );
     for words in [
         "/proc/sys/vm/swappiness",
-        "papers/000",
+        "LAMP and DVD Store study",
         "block.write_cache",
         "--accept-data-loss",
         "recommendations hold",

@@ -49,6 +49,36 @@ fn driver_cpus(place: &Place, text_of: &str) -> Vec<u64> {
 }
 
 #[test]
+fn work_beside_a_run_is_named_and_voids_its_trials() {
+    let place = Place::new();
+    let text_of = tiny_study("bare", "1", "").replace("other_work = 1", "other_work = 0.25");
+    let study = place.study("disturbed.toml", &text_of);
+    let busy = Busy::new();
+    let output = place
+        .rookery(&["run", &study])
+        .output()
+        .expect("rookery starts");
+    drop(busy);
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("before the first trial other programs used") && told.contains("(sh "),
+        "{told}"
+    );
+    let run = place.export();
+    let voided = run["reasons"].as_array().expect("reasons");
+    let named = |reason: &Value| {
+        let words = reason["reason"].as_str().unwrap_or_default();
+        reason["code"] == "other-work" && words.contains("(sh ") && words.contains("limit 25 %")
+    };
+    assert!(voided.iter().any(named), "{voided:#?}");
+    let programs = run["other_programs"].as_array().expect("programs");
+    assert!(
+        programs.iter().any(|program| program["name"] == "sh"),
+        "{programs:#?}"
+    );
+}
+
+#[test]
 fn a_trial_made_void_by_a_busy_driver_cpu_is_run_again_and_counted_once() {
     // Only root may prefer a process.
     if !root_tests() {

@@ -8,7 +8,8 @@ use std::{net::SocketAddr, path::Path, time::Duration};
 use rookery_guest::{Guest, Kind, Template};
 use rookery_oltp::Target;
 use rookery_study::{
-    BufferPool, DatabaseUse, OrderentryData, OrderentryUse, Point, PointData, Study, WorkloadKind,
+    BufferPool, DatabaseUse, GuestShape, OrderentryData, OrderentryUse, Point, PointData, Study,
+    WorkloadKind,
 };
 use rookery_workload::orderentry::Dialect;
 
@@ -21,7 +22,7 @@ use crate::{
         guest as database_guest, pool_line, read_back, set_pool, take, warm,
     },
     template::{check_root, has_root, root},
-    tuning::{RequestedSettings, Tuned, TuningError},
+    tuning::{Component, KnownSettings, RequestedSettings, Tuned, TuningError},
     workloads::{answer_rows, audit, data_of, session_settings, wanted_of},
 };
 
@@ -46,6 +47,7 @@ pub(crate) struct DatabaseStack {
     orderentry: OrderentryUse,
     /// Terminals that may be present, where an open load has no users.
     max_in_flight: Option<u32>,
+    guest: GuestShape,
 }
 
 impl DatabaseStack {
@@ -59,6 +61,7 @@ impl DatabaseStack {
             wanted: wanted.clone(),
             orderentry: wanted_of(wanted.engine.name(), study)?,
             max_in_flight: study.load.max_in_flight(),
+            guest: study.guest.clone(),
         })
     }
 
@@ -95,7 +98,14 @@ impl Stack for DatabaseStack {
     }
 
     fn check_settings(&self, point: &Point, index: usize) -> Result<(), StackError> {
-        self.tuned(point, index)?;
+        let tuned = self.tuned(point, index)?;
+        let component = match self.engine {
+            Engine::Mariadb => Component::Mariadb,
+            Engine::Postgresql => Component::Postgresql,
+        };
+        let server = Software::find(self.engine, Path::new("/")).map(|found| found.server);
+        let known = KnownSettings::new(component, &server.unwrap_or_default(), &self.guest);
+        known.check(&self.wanted.settings, &tuned, point, index)?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use rookery_guest::{Guest, Health, Kind, Template};
 use rookery_study::{
-    BufferPool, DvdstoreUse, LampUse, Pages, Point, PointData, Study, WorkloadKind,
+    BufferPool, DvdstoreUse, GuestShape, LampUse, Pages, Point, PointData, Study, WorkloadKind,
 };
 use rookery_workload::dvdstore::Size;
 
@@ -23,7 +23,7 @@ use crate::{
     root::RootKind,
     template::{check_root, has_root, root},
     tier::{Password, TierAccess},
-    tuning::{Effective, Family, RequestedSettings, Tuned, TuningError},
+    tuning::{Component, Effective, Family, KnownSettings, RequestedSettings, Tuned, TuningError},
     workloads::{answer_page, answer_purchase, found, shop_of, size_of},
 };
 
@@ -45,6 +45,7 @@ pub(crate) struct LampStack {
     /// those of its callers.
     present: Option<u32>,
     options: Options,
+    guest: GuestShape,
 }
 
 impl LampStack {
@@ -65,6 +66,7 @@ impl LampStack {
             shop: shop_of(NAME, study)?,
             wanted: wanted.clone(),
             present: study.load.max_in_flight().or(of_callers),
+            guest: study.guest.clone(),
             options: Options {
                 server: wanted.server,
                 faithful: wanted.pages == Pages::Faithful,
@@ -120,7 +122,11 @@ impl Stack for LampStack {
     }
 
     fn check_settings(&self, point: &Point, index: usize) -> Result<(), StackError> {
-        self.tuned(point, index)?;
+        let tuned = self.tuned(point, index)?;
+        let server = Software::find(Path::new("/")).map(|found| found.mariadbd);
+        let known =
+            KnownSettings::new(Component::Mariadb, &server.unwrap_or_default(), &self.guest);
+        known.check(&self.wanted.settings, &tuned, point, index)?;
         Ok(())
     }
 

@@ -28,7 +28,8 @@ use crate::damage::Damage;
 /// The oldest version that can be brought forward.
 pub(crate) const OLDEST: i64 = 5;
 /// What each version after [`OLDEST`] changed, in order.
-pub(crate) const MIGRATIONS: &[Migration] = &[v6::MIGRATION, v7::MIGRATION, v8::MIGRATION, v9::MIGRATION];
+pub(crate) const MIGRATIONS: &[Migration] =
+    &[v6::MIGRATION, v7::MIGRATION, v8::MIGRATION, v9::MIGRATION];
 /// The schema of version [`OLDEST`].
 pub(crate) const BASE: &str = include_str!("v5.sql");
 

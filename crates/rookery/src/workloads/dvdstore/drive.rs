@@ -158,7 +158,7 @@ fn completed(guest: &GuestMeasurement, wanted: impl Fn(&str) -> bool) -> u64 {
 fn nothing_ordered(target: &GuestMeasurement) -> Failure {
     let answered = completed(target, |_| true);
     let what = if answered == 0 {
-        "answered nothing as a DVD Store does".to_owned()
+        "did not answer like a DVD Store".to_owned()
     } else {
         format!("completed no order in the measured window, only {answered} single requests")
     };

@@ -13,7 +13,47 @@ use clap::Args;
 use rookery_oltp::{Check, OltpError, Patience, Target};
 use serde::Serialize;
 
+use super::{Starter, Unit};
 use crate::exit::{Code, Failure, driver_code};
+
+/// What `rookery new` may begin with.
+pub(super) const STARTERS: [Starter; 2] = [
+    Starter {
+        name: "mariadb",
+        what: "order entry on MariaDB in containers (root, runc, mmdebstrap)",
+        workload: WORKLOAD,
+        stack: "kind = \"mariadb\"\n",
+        guest: GUEST,
+        settle: SETTLE,
+        unit: TERMINALS,
+        limit: LIMIT,
+        tunings: Some(["stock", "rhev"]),
+    },
+    Starter {
+        name: "postgresql",
+        what: "order entry on PostgreSQL in containers (root, runc, mmdebstrap)",
+        workload: WORKLOAD,
+        stack: "kind = \"postgresql\"\n",
+        guest: GUEST,
+        settle: SETTLE,
+        unit: TERMINALS,
+        limit: LIMIT,
+        tunings: Some(["stock", "rhev"]),
+    },
+];
+
+const WORKLOAD: &str = "kind = \"orderentry\"\n\
+                        profile = \"nothink\"             # no pauses between transactions\n\
+                        warehouses = 1                  # about 90 MiB\n";
+const GUEST: &str = "kind = \"container\"\nmemory = \"512MiB per vcpu\"\nready_within = \"2min\"\n";
+const SETTLE: &str = "10s";
+const LIMIT: &str = "p95 = \"100ms\"                  # of every transaction\nerrors = 0.001\n";
+const TERMINALS: Unit = Unit {
+    plural: "terminals",
+    low: 2,
+    high: 8,
+    most: 64,
+};
 
 /// The database, as typed.
 #[derive(Debug, Args)]

@@ -3,8 +3,10 @@
 use std::{net::IpAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
+use rookery_stats::Pacing;
+use rookery_study::{Arrivals, Precision};
 
-use crate::workloads::dvdstore::words::WordArgs;
+use crate::{cli::one_of, workloads::dvdstore::words::WordArgs};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DriveFormat {
@@ -16,29 +18,30 @@ pub(super) enum DriveFormat {
     Original,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum PacingArg {
-    /// A pause after each order
-    Think,
-    /// From the start of one order to the start of the next
-    Cycle,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ArrivalsArg {
-    /// Independent of each other
-    Poisson,
-    /// At even distances
-    Uniform,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum PrecisionArg {
-    /// Each at its own time, to some microseconds
-    Exact,
-    /// Those of a millisecond together: cheaper
-    Batched,
-}
+const PACINGS: &[(&str, Pacing, &str)] = &[
+    ("think", Pacing::Think, "A pause after each order"),
+    (
+        "cycle",
+        Pacing::Cycle,
+        "From the start of one order to the start of the next",
+    ),
+];
+const ARRIVALS: &[(&str, Arrivals, &str)] = &[
+    ("poisson", Arrivals::Poisson, "Independent of each other"),
+    ("uniform", Arrivals::Uniform, "At even distances"),
+];
+const PRECISIONS: &[(&str, Precision, &str)] = &[
+    (
+        "exact",
+        Precision::Exact,
+        "Each at its own time, to some microseconds",
+    ),
+    (
+        "batched",
+        Precision::Batched,
+        "Those of a millisecond together: cheaper",
+    ),
+];
 
 #[derive(Debug, Args)]
 pub(super) struct OpenArgs {
@@ -48,14 +51,14 @@ pub(super) struct OpenArgs {
     #[arg(long, value_name = "RATE", conflicts_with = "users")]
     pub(super) open: Option<String>,
     /// With --open: how arrivals are spaced
-    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
-    pub(super) arrivals: ArrivalsArg,
+    #[arg(long, value_parser = one_of(ARRIVALS), default_value = "poisson")]
+    pub(super) arrivals: Arrivals,
     /// With --open: visitors present at one target; further arrivals are dropped and counted
     #[arg(long, default_value_t = 1000)]
     pub(super) max_in_flight: u32,
     /// With --open: how exactly arrivals are started
-    #[arg(long, value_enum, default_value_t = PrecisionArg::Exact)]
-    pub(super) precision: PrecisionArg,
+    #[arg(long, value_parser = one_of(PRECISIONS), default_value = "exact")]
+    pub(super) precision: Precision,
     /// With --open: after an order a visitor thinks and orders again with this probability (a
     /// partly open load)
     #[arg(long, value_name = "PROBABILITY", requires = "open")]
@@ -94,8 +97,8 @@ pub(crate) struct DriveDvdstoreArgs {
     #[arg(long)]
     pub(super) think_time: Option<String>,
     /// What the think time is counted from
-    #[arg(long, value_enum, default_value_t = PacingArg::Think)]
-    pub(super) pacing: PacingArg,
+    #[arg(long, value_parser = one_of(PACINGS), default_value = "think")]
+    pub(super) pacing: Pacing,
     /// Users start evenly over this time [default: 2s]
     #[arg(long)]
     pub(super) ramp_up: Option<String>,

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use rookery_driver::{Arrivals, Load, OpenLoad, Precision, Profile, Step, Visit};
+use rookery_driver::{Load, OpenLoad, Profile, Step, Visit};
 
-use super::args::{ArrivalsArg, OpenArgs, PrecisionArg};
+use super::args::OpenArgs;
 use crate::exit::{Code, Failure};
 
 /// The load that was asked for: open when a rate was given.
@@ -25,17 +25,11 @@ pub(super) fn load(args: &OpenArgs) -> Result<Load, Failure> {
         (None, None) => Visit::Single,
     };
     Ok(Load::Open(OpenLoad {
-        arrivals: match args.arrivals {
-            ArrivalsArg::Poisson => Arrivals::Poisson,
-            ArrivalsArg::Uniform => Arrivals::Uniform,
-        },
+        arrivals: args.arrivals,
         profile,
         weights: Vec::new(),
         max_in_flight: args.max_in_flight,
-        precision: match args.precision {
-            PrecisionArg::Exact => Precision::Exact,
-            PrecisionArg::Batched => Precision::Batched,
-        },
+        precision: args.precision,
         visit,
     }))
 }

@@ -13,7 +13,7 @@ use rookery_workload::dvdstore::{ShopperParams, Size};
 use crate::exit::{Code, Failure};
 
 use super::{
-    args::{DriveDvdstoreArgs, PacingArg},
+    args::DriveDvdstoreArgs,
     config_file::{self, Original},
 };
 
@@ -66,10 +66,7 @@ impl Settings {
                 .or(file.page_type.clone())
                 .unwrap_or_else(|| "php".to_owned()),
             phases: phases(args, &file, users, targets.len())?,
-            pacing: match args.pacing {
-                PacingArg::Think => Pacing::Think,
-                PacingArg::Cycle => Pacing::Cycle,
-            },
+            pacing: args.pacing,
             think_time: duration("--think-time", args.think_time.as_deref())?
                 .or(file.think_time)
                 .unwrap_or_default(),
