@@ -244,8 +244,12 @@ pub fn steadiness(measurement: &Measurement, settle_s: f64) -> Vec<Remark> {
     let throughput: Vec<f64> = all.iter().map(|(_, requests, _)| *requests).collect();
     let response: Vec<f64> = answered.iter().map(|(_, _, median)| *median).collect();
     let mut findings = steady::judge(steady::Quantity::Throughput, &throughput, settle(&all));
-    let window = throughput.get(settle(&all)..).unwrap_or_default();
-    if let Some(change) = steady::halves_apart(window)
+    // Units of work, not requests: those of one unit come together, which chance must allow for.
+    let window: Vec<f64> = inside
+        .clone()
+        .map(|second| units_of(measurement, second))
+        .collect();
+    if let Some(change) = steady::halves_apart(&window)
         && !findings.iter().any(steady::Finding::serious)
     {
         findings.push(steady::Finding::HalvesApart { change });
@@ -264,6 +268,15 @@ pub fn steadiness(measurement: &Measurement, settle_s: f64) -> Vec<Remark> {
         }
     };
     findings.into_iter().map(remark).collect()
+}
+
+/// Units of work of all guests in a second.
+fn units_of(measurement: &Measurement, second: u32) -> f64 {
+    let samples = measurement.guests.iter().flat_map(|guest| &guest.series);
+    samples
+        .filter(|sample| sample.second == second)
+        .map(|sample| f64::from(sample.orders))
+        .sum()
 }
 
 /// Requests of all guests in a second, and the mean of their medians weighted by requests.

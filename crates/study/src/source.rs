@@ -11,8 +11,10 @@ pub(crate) struct Source {
     line_starts: Arc<[usize]>,
 }
 
-/// Characters of a line that are shown on either side of the place in question.
-const CONTEXT: usize = 70;
+/// Characters of a line that are shown: with its number they fit a terminal of 80 columns.
+const WHOLE: usize = 66;
+/// Of these, before the place in question, where a line is longer.
+const BEFORE: usize = 33;
 
 /// A piece of one line, made printable, with the columns to underline.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,11 +94,14 @@ impl Source {
                 .trim_end_matches(['\n', '\r'])
                 .len();
         let from = self.floor(span.start.clamp(line_start, line_end));
-        let to = self
-            .floor(span.end.clamp(from, line_end))
-            .min(self.floor((from + CONTEXT).min(line_end)));
-        let left = self.floor(from.saturating_sub(CONTEXT).max(line_start));
-        let right = self.floor((to + CONTEXT).min(line_end)).max(to);
+        let to = self.floor(span.end.clamp(from, line_end));
+        let left = if to <= line_start + WHOLE {
+            line_start
+        } else {
+            self.floor(from.saturating_sub(BEFORE).max(line_start))
+        };
+        let right = self.floor((left + WHOLE).min(line_end)).max(from);
+        let to = to.min(right);
 
         let mut text = String::from(if left > line_start { "..." } else { "" });
         text.push_str(&printable(&self.text[left..from], usize::MAX));
