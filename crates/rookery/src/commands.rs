@@ -87,6 +87,6 @@ fn reference(table: Option<&str>) -> Result<Code, Failure> {
             ))
         })?,
     };
-    output::result(text);
+    output::text(text);
     Ok(Code::Done)
 }

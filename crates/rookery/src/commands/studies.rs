@@ -1,6 +1,7 @@
 //! `rookery studies`: the studies that are built into the program.
 
 use rookery_study::Document;
+use rookery_text::hanging;
 use serde_json::json;
 
 use crate::{
@@ -25,7 +26,8 @@ pub(crate) fn run(args: &StudiesArgs) -> Result<Code, Failure> {
     }
     let width = all.iter().map(|study| study.name.len()).max().unwrap_or(0);
     for study in &all {
-        output::result(format!("@{:width$}  {}", study.name, title(study)));
+        let label = format!("@{:width$}  ", study.name);
+        output::result(hanging(&label, &title(study), output::width()).join("\n"));
     }
     output::remark(
         "`rookery run @quick` runs one of them; `rookery studies quick > my.toml` makes a copy to \

@@ -60,7 +60,7 @@ impl Place {
     pub(crate) fn rookery(&self, args: &[&str]) -> Command {
         let program = env!("CARGO_BIN_EXE_rookery");
         let mut command = if rustix::process::geteuid().is_root() {
-            let mut command = Command::new("nice");
+            let mut command = Command::new("/usr/bin/nice");
             command.args(["-n", PREFERENCE, program]);
             command
         } else {

@@ -24,6 +24,19 @@ impl Busy {
         let all = cpus.iter().flat_map(|cpu| [cpu; 6]);
         Self(all.map(spin).collect())
     }
+
+    /// One for each CPU of this machine, which takes what is left of it.
+    fn beside() -> Self {
+        let cpus = std::thread::available_parallelism().map_or(2, usize::from);
+        let spin = |_| {
+            let mut command = Command::new("sh");
+            command
+                .args(["-c", "while :; do :; done"])
+                .stdin(Stdio::null());
+            command.spawn().expect("sh starts")
+        };
+        Self((0..cpus).map(spin).collect())
+    }
 }
 
 impl Drop for Busy {
@@ -53,7 +66,7 @@ fn work_beside_a_run_is_named_and_voids_its_trials() {
     let place = Place::new();
     let text_of = tiny_study("bare", "1", "").replace("other_work = 1", "other_work = 0.25");
     let study = place.study("disturbed.toml", &text_of);
-    let busy = Busy::new();
+    let busy = Busy::beside();
     let output = place
         .rookery(&["run", &study])
         .output()
