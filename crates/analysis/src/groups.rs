@@ -228,7 +228,7 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
             None => (None, None),
         },
     };
-    let mut foreign = foreign_cores(&record.resources, &shared).into_iter();
+    let mut foreign = foreign_cores(&record.resources, shared).into_iter();
     let resources = record.resources.iter();
     let machines = record.machines.iter();
     let audits = record.audits.iter();
