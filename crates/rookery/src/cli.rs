@@ -16,7 +16,6 @@ mod fit;
 mod groups;
 mod host;
 mod new;
-mod one_of;
 mod percentage;
 mod predict;
 mod storage;
@@ -27,7 +26,6 @@ pub(crate) use self::{
     fit::{DecimalArg, FitArgs, WeightsArg},
     host::{HostApplyArgs, HostArgs, HostAuditArgs, HostCommand},
     new::{NewArgs, Question},
-    one_of::one_of,
     predict::PredictArgs,
     storage::HostStorageArgs,
     template::{

@@ -7,6 +7,7 @@ mod exit;
 mod line_error;
 mod logging;
 mod networks;
+mod one_of;
 mod output;
 mod progress;
 mod signals;

@@ -302,10 +302,12 @@ fn tuning(starter: &Starter) -> String {
         Some([one, other]) => format!(
             "tuning = [\"{one}\", \"{other}\"]     # a list is a factor: its values are compared\n"
         ),
-        None => "# The demo shop has no tunings: CPU time that is burnt in every page stands for \
+        None => {
+            "# The built-in server has no tunings: CPU time that is burnt in every page stands for \
                  one.\nextra_cpu = [\"0us\", \"100us\"]      # a list is a factor: its values are \
                  compared\n"
-            .to_owned(),
+                .to_owned()
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use rookery_stats::Pacing;
 use rookery_study::{Arrivals, Precision};
 
-use crate::{cli::one_of, workloads::dvdstore::words::WordArgs};
+use crate::{one_of::one_of, workloads::dvdstore::words::WordArgs};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DriveFormat {
