@@ -2,7 +2,7 @@
 
 use std::{
     process::{Child, Command, Stdio},
-    thread::sleep,
+    thread::{self, sleep},
     time::{Duration, Instant},
 };
 
@@ -48,6 +48,9 @@ const WAYS: [(Interruption, u64); 9] = [
 /// How long a controller may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(120);
 
+/// How long a controller stands still while `clean` runs.
+const STANDSTILL: Duration = Duration::from_secs(5);
+
 impl Interruption {
     pub(super) fn draw(random: &mut SplitMix64) -> Self {
         let mut left = random.below(WAYS.iter().map(|(_, weight)| weight).sum());
@@ -91,8 +94,14 @@ impl Interruption {
             }
             Self::StopAndClean => {
                 send("-STOP", &pid.to_string());
+                // Stopped with the lock of the registry in its hands it keeps `clean`, and whatever
+                // else runs, waiting.
+                let goes_on = thread::spawn(move || {
+                    sleep(STANDSTILL);
+                    send("-CONT", &pid.to_string());
+                });
                 let cleaned = clean();
-                send("-CONT", &pid.to_string());
+                let _ = goes_on.join();
                 return cleaned;
             }
         }
