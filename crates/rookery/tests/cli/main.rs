@@ -4,10 +4,12 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod big;
 mod data;
 mod demo_lab;
 mod fit;
 mod gates;
+mod hostile;
 mod orderentry;
 mod plan;
 mod refusals;
