@@ -12,6 +12,7 @@ use crate::{
     effects::Effects,
     estimate::{self, Estimate},
     layers::{self, LayeredPoint},
+    loads::{self, LoadSummary},
     points::{self, PointSummary},
     scaling::{self, Scaling},
     schema::{Definitions, Describe, data},
@@ -65,6 +66,8 @@ data! {
         pub layers: Vec<LayeredPoint>,
         /// Requests to block devices.
         pub storage: StorageUse,
+        /// How long databases took to be made.
+        pub loads: Vec<LoadSummary>,
         /// How far to trust all this.
         pub trust: Trust,
     }
@@ -88,6 +91,8 @@ data! {
         pub seed: u64,
         /// Whether it was computed by a model: nothing was measured.
         pub simulated: bool,
+        /// Whether it loaded databases and measured nothing else.
+        pub loads_alone: bool,
     }
 }
 
@@ -166,6 +171,7 @@ impl Analysis {
             effects: Effects::from_run(run),
             layers: layers::across(&[run]),
             storage: StorageUse::from_run(run),
+            loads: loads::of_run(run),
             trust: Trust::from_run(run),
             points,
         }
@@ -210,6 +216,7 @@ impl RunInfo {
             rookery_version: header.rookery_version.clone(),
             seed: header.study.seed,
             simulated: header.study.stack.kind() == StackKind::Simulated,
+            loads_alone: loads::alone(run),
         }
     }
 }

@@ -117,7 +117,7 @@ pub struct PointComparison {
     pub base_trials: usize,
     /// Good trials in the new side.
     pub new_trials: usize,
-    /// One entry per metric, in the order of [`Metric::ALL`].
+    /// One entry per metric, in the order of those over all points.
     pub findings: Vec<Finding>,
     /// The new side could not carry out a single trial of it, because its guests failed, and the
     /// base could.
@@ -212,15 +212,16 @@ pub fn compare(base: &[Run], new: &[Run], options: &Options) -> Result<Compariso
         return Err(CompareError::Ignore);
     }
     let (matched, left_out) = matching::points(base, new);
-    let sides: Vec<Sides> = Metric::ALL
+    let metrics = Metric::of_runs(base.iter().chain(new));
+    let sides: Vec<Sides> = metrics
         .iter()
         .map(|metric| sides(*metric, base, new, &matched))
         .collect();
     let all: Vec<usize> = (0..matched.len()).collect();
-    // Throughput is there wherever anything is.
+    // The first metric is there wherever anything is.
     let overall_points = estimate::in_all_runs(&sides[0], &all).len();
     let draft = |points: &[usize]| -> Vec<Draft> {
-        let of_metric = Metric::ALL.iter().zip(&sides);
+        let of_metric = metrics.iter().zip(&sides);
         of_metric
             .map(|(metric, sides)| draft(*metric, sides, points, base, new, &matched))
             .collect()
@@ -233,7 +234,7 @@ pub fn compare(base: &[Run], new: &[Run], options: &Options) -> Result<Compariso
     let single: Vec<Draft> = all.iter().flat_map(|point| draft(&[*point])).collect();
     let mut single = verdict::family(&single, options.ignore).into_iter();
     let points = matched.iter().map(|point| {
-        let findings = single.by_ref().take(Metric::ALL.len()).collect();
+        let findings = single.by_ref().take(metrics.len()).collect();
         point_comparison(point, findings, base, new)
     });
     Ok(Comparison {
@@ -307,11 +308,10 @@ fn sides(metric: Metric, base: &[Run], new: &[Run], matched: &[Matched]) -> Side
         let of_matched = |(index, point): (usize, &Matched)| -> Lot {
             of_point(run, point.ids[at])
                 .filter_map(|trial| {
-                    let (record, measured) = trial.valid()?;
                     Some(Sample {
                         point: index,
                         round: trial.row.trial.repeat,
-                        value: metric.scale().on(metric.of(record, measured)?),
+                        value: metric.scale().on(metric.of(trial)?),
                     })
                 })
                 .collect()
@@ -387,7 +387,7 @@ fn point_comparison(
         };
         runs.iter().zip(first..).map(of_run).sum()
     };
-    let good = |trial: &TrialData| trial.valid().is_some();
+    let good = |trial: &TrialData| trial.done().is_some();
     let failed = |trial: &TrialData| trial.row.status == TrialStatus::Failed;
     let (base_trials, new_trials) = (count(base, 0, &good), count(new, base.len(), &good));
     PointComparison {

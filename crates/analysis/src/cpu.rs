@@ -11,6 +11,14 @@ pub fn guest_cores(resources: &[ResourceSample], measurement: &Measurement) -> O
     window::over_guests(resources, measurement, cores).map(|[cores]| cores)
 }
 
+/// Mean CPUs of all guests together that stood still inside the window because quotas were used up;
+/// `None` where it is not counted of each.
+#[must_use]
+pub fn throttled(resources: &[ResourceSample], measurement: &Measurement) -> Option<f64> {
+    let of = |sample: &ResourceSample| sample.throttled_cores.map(|cores| [cores]);
+    window::over_guests(resources, measurement, of).map(|[cores]| cores)
+}
+
 /// Where the cores of all guests together went; `None` where it is not known of each.
 #[must_use]
 pub fn guest_parts(resources: &[ResourceSample], measurement: &Measurement) -> Option<CpuParts> {

@@ -8,7 +8,7 @@ use rookery_stats::{
 };
 use rookery_study::{Factor, Level, Plan};
 
-use crate::{Run, TrialData, schema::data};
+use crate::{Run, TrialData, loads, schema::data};
 
 /// The percentile of the response time of a unit of work that is compared.
 const PERCENTILE: f64 = 95.0;
@@ -23,6 +23,8 @@ data! {
         Throughput,
         /// The 95th percentile of the time of a unit of work, over all guests of the trial.
         UnitP95,
+        /// Time in which the last database of the trial was made.
+        LoadTime,
     }
 }
 
@@ -33,28 +35,37 @@ impl EffectMetric {
         match self {
             Self::Throughput => "throughput".to_owned(),
             Self::UnitP95 => format!("{unit} p95"),
+            Self::LoadTime => "load time".to_owned(),
         }
     }
 
-    /// All of them, in the order in which they are compared.
-    pub const ALL: [Self; 2] = [Self::Throughput, Self::UnitP95];
+    /// Those that the trials of a run have, in the order in which they are compared.
+    fn of_run(run: &Run) -> &'static [Self] {
+        if loads::alone(run) {
+            &[Self::LoadTime]
+        } else {
+            &[Self::Throughput, Self::UnitP95]
+        }
+    }
 
     fn goal(self) -> Goal {
         match self {
             Self::Throughput => Goal::Higher,
-            Self::UnitP95 => Goal::Lower,
+            Self::UnitP95 | Self::LoadTime => Goal::Lower,
         }
     }
 
     /// `None` where nothing was measured that could be compared.
-    fn of(self, measured: &Measurement) -> Option<f64> {
-        match self {
-            Self::Throughput => Some(measured.units_per_minute()),
-            Self::UnitP95 => measured
-                .latencies(measured.main_operation())
-                .percentile_us(PERCENTILE)
-                .map(|us| us as f64),
+    fn of(self, trial: &TrialData) -> Option<f64> {
+        let (_, measured) = match self {
+            Self::LoadTime => return Some(loads::of_trial(trial)?.total_s()),
+            Self::Throughput | Self::UnitP95 => trial.valid()?,
+        };
+        if self == Self::Throughput {
+            return Some(measured.units_per_minute());
         }
+        let times = measured.latencies(measured.main_operation());
+        times.percentile_us(PERCENTILE).map(|us| us as f64)
     }
 }
 
@@ -147,7 +158,7 @@ struct Sample {
     block: u32,
     stratum: u32,
     levels: Vec<u32>,
-    /// In the order of [`EffectMetric::ALL`].
+    /// In the order of the metrics of the run.
     values: Vec<Option<f64>>,
     started: u64,
     bad: u64,
@@ -167,10 +178,11 @@ impl Effects {
                 .map(|variant| level_numbers(plan, &variant.levels)),
         );
         let strata = strata(plan);
-        let samples = samples(run, &strata);
+        let metrics = EffectMetric::of_run(run);
+        let samples = samples(run, metrics, &strata);
         let contrasts = contrasts(&plan.factors);
         let worth = |chosen: &[&Sample], layout: Option<String>| {
-            worths(plan, &design, &contrasts, chosen, layout)
+            worths(plan, &design, (&contrasts, metrics), chosen, layout)
         };
         let all: Vec<&Sample> = samples.iter().collect();
         let layouts = layout_names(plan, &strata);
@@ -186,7 +198,7 @@ impl Effects {
         let mut overall = worth(&all, None);
         adjust(&mut overall);
         let (interactions, interactions_examined) =
-            interactions(plan, &design, &contrasts, &samples);
+            interactions(plan, &design, (&contrasts, metrics), &samples);
         Self {
             overall,
             by_layout,
@@ -281,21 +293,18 @@ fn layout_names(plan: &Plan, strata: &BTreeMap<u32, u32>) -> Vec<(u32, String)> 
     .collect()
 }
 
-fn samples(run: &Run, strata: &BTreeMap<u32, u32>) -> Vec<Sample> {
+fn samples(run: &Run, metrics: &[EffectMetric], strata: &BTreeMap<u32, u32>) -> Vec<Sample> {
     let plan = &run.header.plan;
     let sample = |trial: &TrialData| {
-        let (_, measured) = trial.valid()?;
+        let measured = trial.done()?.measurement.as_ref();
         let planned = &trial.row.trial;
         let point = plan.points.iter().find(|point| point.id == planned.point)?;
-        let (started, bad) = measured.started_and_bad();
+        let (started, bad) = measured.map_or((0, 0), Measurement::started_and_bad);
         Some(Sample {
             block: planned.block,
             stratum: *strata.get(&point.id)?,
             levels: level_numbers(plan, &point.levels),
-            values: EffectMetric::ALL
-                .iter()
-                .map(|metric| metric.of(measured))
-                .collect(),
+            values: metrics.iter().map(|metric| metric.of(trial)).collect(),
             started,
             bad,
         })
@@ -318,11 +327,11 @@ fn observations(samples: &[&Sample], metric: usize) -> Vec<Observation> {
 fn worths(
     plan: &Plan,
     design: &Design,
-    contrasts: &[Contrast],
+    (contrasts, metrics): (&[Contrast], &[EffectMetric]),
     samples: &[&Sample],
     layout: Option<String>,
 ) -> Vec<Worth> {
-    let lots: Vec<Vec<Observation>> = (0..EffectMetric::ALL.len())
+    let lots: Vec<Vec<Observation>> = (0..metrics.len())
         .map(|metric| observations(samples, metric))
         .collect();
     let errors = |contrast: &Contrast, number: u32| {
@@ -338,14 +347,11 @@ fn worths(
         (started > 0).then(|| bad as f64 / started as f64)
     };
     let worth = |contrast: &Contrast| {
-        let compared = EffectMetric::ALL
-            .iter()
-            .zip(&lots)
-            .map(|(metric, lot)| Compared {
-                metric: *metric,
-                effect: effect(lot, design, *contrast),
-                change: Change::NoInterval,
-            });
+        let compared = metrics.iter().zip(&lots).map(|(metric, lot)| Compared {
+            metric: *metric,
+            effect: effect(lot, design, *contrast),
+            change: Change::NoInterval,
+        });
         Some(Worth {
             layout: layout.clone(),
             level: level(plan, contrast.factor, contrast.level)?,
@@ -360,7 +366,8 @@ fn worths(
 /// Say what each effect may be called, metric by metric, after Holm over all that are shown
 /// together.
 fn adjust(worths: &mut [Worth]) {
-    for metric in 0..EffectMetric::ALL.len() {
+    let metrics = worths.first().map_or(0, |worth| worth.compared.len());
+    for metric in 0..metrics {
         let effects: Vec<(usize, Effect)> = worths
             .iter()
             .enumerate()
@@ -385,12 +392,12 @@ fn adjust(worths: &mut [Worth]) {
 fn interactions(
     plan: &Plan,
     design: &Design,
-    contrasts: &[Contrast],
+    (contrasts, metrics): (&[Contrast], &[EffectMetric]),
     samples: &[Sample],
 ) -> (Vec<Interaction>, usize) {
     let all: Vec<&Sample> = samples.iter().collect();
     let (mut found, mut examined) = (Vec::new(), 0);
-    for (index, metric) in EffectMetric::ALL.into_iter().enumerate() {
+    for (index, &metric) in metrics.iter().enumerate() {
         let lot = observations(&all, index);
         let pairs = contrasts.iter().enumerate().flat_map(|(at, first)| {
             contrasts[at + 1..]

@@ -253,6 +253,11 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
             .filter(|setting| shared(&setting.guest))
             .cloned()
             .collect(),
+        // Templates are of the trial, and shown once.
+        loads: match part.place {
+            0 => record.loads.clone(),
+            _ => Vec::new(),
+        },
         ready_s: record.ready_s,
     }
 }

@@ -76,6 +76,7 @@ mod tests {
                 ..IoRates::default()
             }),
             parts: None,
+            throttled_cores: None,
         }
     }
 

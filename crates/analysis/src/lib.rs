@@ -33,6 +33,7 @@ mod identity;
 pub mod io;
 pub mod label;
 pub mod layers;
+pub mod loads;
 mod mean;
 mod meaning;
 pub mod metrics;

@@ -100,6 +100,9 @@ data! {
         pub other_cores: Option<f64>,
         /// Requests per second of all guests to their disks; null where nobody counts them.
         pub disk_requests_per_s: Option<f64>,
+        /// CPUs of all guests that stood still because quotas were used up; null where nobody counts
+        /// them.
+        pub throttled_cores: Option<Summary>,
         /// Use of the driver's CPUs, a share.
         pub driver_share: Option<Summary>,
         /// Worst scheduling lag p99 of the driver, us.
@@ -290,7 +293,7 @@ impl PointSummary {
             .filter(|busy| busy.is_finite());
         let open = self.point.rate_per_s.is_some();
         match busy {
-            _ if self.done == 0 => None,
+            _ if self.trials.is_empty() => None,
             _ if open && self.kept_up() => Some(Limit::OfferedLoad),
             Some(busy) if busy >= SATURATED => Some(Limit::Cpu),
             _ if self.kept_up() => Some(Limit::OfferedLoad),
@@ -443,6 +446,7 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
             Some(io.reads_per_s + io.writes_per_s)
         })
         .map(|rate| rate.mean),
+        throttled_cores: over(&|(record, measured)| cpu::throttled(&record.resources, measured)),
         driver_share: over(&|(_, measured)| Some(measured.driver.cpu_share)),
         lag_p99_us: good
             .iter()

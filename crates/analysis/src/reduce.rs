@@ -71,6 +71,7 @@ impl Reducer {
         let other = |bucket: &Bucket| {
             bucket.sums.io.is_some() != sample.io.is_some()
                 || bucket.sums.parts.is_some() != sample.parts.is_some()
+                || bucket.sums.throttled_cores.is_some() != sample.throttled_cores.is_some()
         };
         if alone || open.bucket.as_ref().is_some_and(other) {
             self.kept.extend(open.bucket.take().map(Bucket::mean));
@@ -138,6 +139,9 @@ impl Bucket {
             sum.guest += own.guest;
             sum.emulator += own.emulator;
         }
+        if let (Some(sum), Some(own)) = (&mut sums.throttled_cores, scaled.throttled_cores) {
+            *sum += own;
+        }
         self.samples += 1;
         self.seconds += seconds;
     }
@@ -151,6 +155,7 @@ impl Bucket {
 /// Multiply every rate of a sample; memory is no rate.
 fn scale(sample: &mut ResourceSample, factor: f64) {
     sample.cpu_cores *= factor;
+    sample.throttled_cores = sample.throttled_cores.map(|cores| cores * factor);
     sample.io = sample.io.map(|io| IoRates {
         reads_per_s: io.reads_per_s * factor,
         writes_per_s: io.writes_per_s * factor,
@@ -180,6 +185,7 @@ mod tests {
                 ..IoRates::default()
             }),
             parts: None,
+            throttled_cores: None,
         }
     }
 

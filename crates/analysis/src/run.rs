@@ -109,13 +109,17 @@ fn record(store: &Store, trial: u32) -> Result<Option<TrialRecord>, StoreError> 
 }
 
 impl TrialData {
+    /// What it yielded, if it ended well.
+    #[must_use]
+    pub fn done(&self) -> Option<&TrialRecord> {
+        let record = self.record.as_ref();
+        record.filter(|_| self.row.status == TrialStatus::Done)
+    }
+
     /// Its measurement, if it ended well: only these are summarised.
     #[must_use]
     pub fn valid(&self) -> Option<(&TrialRecord, &Measurement)> {
-        let record = self
-            .record
-            .as_ref()
-            .filter(|_| self.row.status == TrialStatus::Done)?;
+        let record = self.done()?;
         Some((record, record.measurement.as_ref()?))
     }
 

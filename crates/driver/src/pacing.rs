@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rookery_stats::Pacing;
+use rookery_workload::{DelayDistribution, RandomDelay};
 
 use crate::{
     clock::{Nanos, nanos},
@@ -23,6 +24,8 @@ pub struct Pace {
     pub pacing: Pacing,
     /// Mean think time or cycle time.
     pub time: Duration,
+    /// How think times scatter about their mean.
+    pub distribution: DelayDistribution,
 }
 
 impl Pace {
@@ -34,19 +37,22 @@ impl Pace {
 
     /// When the next act is due after one that was begun at `sent` and ended at `done`, and the
     /// delay to compare with the real one (none after failures, whose back-off is no think time).
-    /// `think` draws a think time with the given mean.
+    /// `think` draws a think time.
     pub fn next(
         &self,
         sent: Nanos,
         done: Nanos,
         failures: Failures,
-        think: impl FnOnce(Duration) -> Nanos,
+        think: impl FnOnce(RandomDelay) -> Nanos,
     ) -> (Nanos, Option<Pause>) {
         let pause = match self.pacing {
             // Arrivals are paced by the schedule (the configuration is checked): a visitor that
             // stays thinks.
             Pacing::Think | Pacing::Arrivals => Pause {
-                drawn: think(self.time),
+                drawn: think(RandomDelay {
+                    mean: self.time,
+                    distribution: self.distribution,
+                }),
                 from: done,
             },
             Pacing::Cycle => Pause {
@@ -87,6 +93,7 @@ mod tests {
         Pace {
             pacing,
             time: Duration::from_millis(time_ms),
+            distribution: DelayDistribution::Constant,
         }
     }
 
@@ -94,7 +101,7 @@ mod tests {
     fn think_time_follows_the_end_and_a_cycle_the_start() {
         let none = Failures::default();
         let (due, pause) =
-            pace(Pacing::Think, 10).next(100 * MS, 105 * MS, none, |mean| nanos(mean) / 2);
+            pace(Pacing::Think, 10).next(100 * MS, 105 * MS, none, |delay| nanos(delay.mean) / 2);
         assert_eq!(
             (due, pause),
             (

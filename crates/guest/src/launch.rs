@@ -268,7 +268,7 @@ mod tests {
         );
         let program = dir.path().join("program");
         std::fs::write(&program, "#!/bin/sh\n").expect("written");
-        let fill = |_: &Path| Ok(());
+        let fill = |_: &Path| Ok(None);
         let template = lab
             .template(
                 &Recipe {

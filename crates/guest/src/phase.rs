@@ -34,3 +34,11 @@ pub(crate) fn end_reason(code: Option<i32>, signal: Option<i32>) -> String {
         (None, None) => "ended".to_owned(),
     }
 }
+
+/// What is said beside an end that came of a memory limit, MiB.
+pub(crate) fn out_of_memory(limit: u64) -> String {
+    format!(
+        " (out of memory: its limit is {limit} MiB; help: raise `memory` in [guest], or choose a \
+         tuning that takes less)"
+    )
+}

@@ -327,11 +327,16 @@ mod tests {
         assert_eq!(probe(), None, "no group yet");
         tree.put("cpu/rookery/r/g1/cpuacct.usage", "1234567\n");
         tree.put("memory/rookery/r/g1/memory.usage_in_bytes", "4096\n");
+        tree.put(
+            "cpu/rookery/r/g1/cpu.stat",
+            "nr_periods 9\nnr_throttled 4\nthrottled_time 5678000\n",
+        );
         assert_eq!(
             probe(),
             Some(Usage {
                 cpu_us: 1234,
                 memory_bytes: 4096,
+                throttled_us: Some(5678),
                 ..Usage::default()
             })
         );
@@ -357,18 +362,26 @@ mod tests {
                     user_us: 70,
                     system_us: 7,
                     ..CpuSplit::default()
-                })
+                }),
+                throttled_us: None
             })
         );
-        tree.put("rookery/r/g1/cpu.stat", "usage_usec 99\nuser_usec 70\n");
+        tree.put(
+            "rookery/r/g1/cpu.stat",
+            "usage_usec 99\nuser_usec 70\nthrottled_usec 8\n",
+        );
         tree.put(
             "rookery/r/g1/io.stat",
             "254:0 rbytes=4096 wbytes=0 rios=1 wios=0\n",
         );
         let usage = probe().expect("a group");
         assert_eq!(
-            (usage.cpu_us, usage.io.map(|io| io.reads)),
-            (99, Some(1)),
+            (
+                usage.cpu_us,
+                usage.io.map(|io| io.reads),
+                usage.throttled_us
+            ),
+            (99, Some(1), Some(8)),
             "read anew each time"
         );
     }

@@ -1,7 +1,10 @@
-//! Holding a process to CPUs, memory nodes and CPU time, by a control group of its own. (What runs
+//! Holding a process to CPUs, memory nodes, CPU time and memory, by a control group of its own. (What runs
 //! in containers is held by runc.)
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use crate::{Cgroups, format_cpu_list};
 
@@ -19,6 +22,8 @@ pub struct GroupLimits {
     pub quota: Option<(u64, u64)>,
     /// Share of CPU time beside others, 1024 for each core; `None` = as every group.
     pub shares: Option<u64>,
+    /// Most memory, bytes, with none of it in swap; `None` = no limit.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Cgroups {
@@ -27,7 +32,19 @@ impl Cgroups {
     /// # Errors
     /// When a group cannot be made, or the kernel refuses a value; the path is named.
     pub fn confine(&self, group: &str, pid: u32, limits: &GroupLimits) -> io::Result<()> {
-        let mut done: Vec<std::path::PathBuf> = Vec::new();
+        // Held before it is counted: it never runs in a group that is half made.
+        self.make_group(group, limits)?
+            .iter()
+            .try_for_each(|list| write(list, &pid.to_string()))
+    }
+
+    /// Make the group, where it is missing. Gives the files to whose end a process writes its
+    /// number, to be in the group with all that it starts.
+    ///
+    /// # Errors
+    /// As [`Cgroups::confine`].
+    pub fn make_group(&self, group: &str, limits: &GroupLimits) -> io::Result<Vec<PathBuf>> {
+        let mut done: Vec<PathBuf> = Vec::new();
         for controller in CONTROLLERS {
             let (Some(root), Some(directory)) = (
                 self.directory(controller, ""),
@@ -42,11 +59,28 @@ impl Cgroups {
                 done.push(directory);
             }
         }
-        // Held before it is counted: it never runs in a group that is half made.
-        done.iter()
-            .try_for_each(|directory| write(&directory.join("cgroup.procs"), &pid.to_string()))
+        done.iter_mut()
+            .for_each(|directory| directory.push("cgroup.procs"));
+        Ok(done)
+    }
+
+    /// The memory limit of a group, bytes; `None` where it has none, or it cannot be read.
+    #[must_use]
+    pub fn memory_limit(&self, group: &str) -> Option<u64> {
+        let file = if self.is_v1("memory") {
+            "memory.limit_in_bytes"
+        } else {
+            "memory.max"
+        };
+        let path = self.directory("memory", group)?.join(file);
+        let bytes = fs::read_to_string(path).ok()?.trim().parse().ok()?;
+        // Version 1 says "no limit" by a number that no machine has.
+        Some(bytes).filter(|bytes| *bytes < NO_LIMIT)
     }
 }
+
+/// Version 1 has no larger limits than this, rounded down to pages.
+const NO_LIMIT: u64 = i64::MAX as u64 - (1 << 20);
 
 /// Make a group and those above it. Version 1 wants a cpuset to be filled before anything can be in
 /// it; version 2 wants controllers to be passed on.
@@ -115,7 +149,28 @@ fn set(directory: &Path, controller: &str, v1: bool, limits: &GroupLimits) -> io
                 }
             }
         }
+        "memory" => set_memory(directory, v1, limits.memory_bytes)?,
         _ => {}
+    }
+    Ok(())
+}
+
+/// Limits memory. What does not fit must not go to swap, where the kernel counts that.
+fn set_memory(directory: &Path, v1: bool, bytes: Option<u64>) -> io::Result<()> {
+    let Some(bytes) = bytes else { return Ok(()) };
+    let (limit, swap, of_swap) = if v1 {
+        (
+            "memory.limit_in_bytes",
+            "memory.memsw.limit_in_bytes",
+            bytes,
+        )
+    } else {
+        ("memory.max", "memory.swap.max", 0)
+    };
+    write(&directory.join(limit), &bytes.to_string())?;
+    let swap = directory.join(swap);
+    if swap.exists() {
+        write(&swap, &of_swap.to_string())?;
     }
     Ok(())
 }
@@ -139,6 +194,7 @@ mod tests {
             nodes: vec![0],
             quota: Some((5_000, 20_000)),
             shares: Some(512),
+            memory_bytes: Some(64 << 20),
         }
     }
 
@@ -146,7 +202,7 @@ mod tests {
     fn version_1_fills_cpusets_from_above() {
         let base = tempfile::tempdir().expect("temporary directory");
         let at = |path: &str| base.path().join(path);
-        for controller in ["cpu", "cpuset"] {
+        for controller in ["cpu", "cpuset", "memory"] {
             fs::create_dir(at(controller)).expect("made");
         }
         fs::write(at("cpuset/cpuset.cpus"), "0-3\n").expect("written");
@@ -157,7 +213,8 @@ mod tests {
                 base.path().display()
             )
         };
-        let groups = Cgroups::from_mounts(&parse_mountinfo(&(line("cpu") + &line("cpuset"))));
+        let lines = ["cpu", "cpuset", "memory"].map(line).concat();
+        let groups = Cgroups::from_mounts(&parse_mountinfo(&lines));
         groups
             .confine("rookery/ab/g1", 42, &limits())
             .expect("held");
@@ -177,6 +234,8 @@ mod tests {
             ),
             ("5000", "20000")
         );
+        assert_eq!(groups.memory_limit("rookery/ab/g1"), Some(64 << 20));
+        assert_eq!(groups.memory_limit("rookery/ab"), None, "never written");
         assert_eq!(
             (
                 read("cpu/rookery/ab/g1/cgroup.procs"),
@@ -200,6 +259,7 @@ mod tests {
         let read = |path: &str| fs::read_to_string(base.path().join(path)).expect("read");
         assert_eq!(read("rookery/ab/g1/cpu.max"), "5000 20000");
         assert_eq!(read("rookery/ab/g1/cpu.weight"), "50");
+        assert_eq!(groups.memory_limit("rookery/ab/g1"), Some(64 << 20));
         assert_eq!(read("rookery/ab/g1/cpuset.cpus"), "0-1");
         assert!(read("rookery/cgroup.subtree_control").starts_with('+'));
         assert_eq!(read("rookery/ab/g1/cgroup.procs"), "42");

@@ -33,6 +33,13 @@ impl Cgroups {
                     .map(|directory| directory.join("cpuacct.stat")),
             )
         });
+        // Version 2 has the throttling beside the sum, too.
+        let mut quota = self.is_v1("cpu").then(|| {
+            Reading::new(
+                self.directory("cpu", group)
+                    .map(|directory| directory.join("cpu.stat")),
+            )
+        });
         let io = IoReader::new(self, group);
         let mut before = CpuSplit::default();
         Box::new(move || {
@@ -40,6 +47,10 @@ impl Cgroups {
             let cpu_us = parse_cpu_us(&text)?;
             let told = match &mut parts {
                 Some(parts) => parts.read(),
+                None => Some(text.clone()),
+            };
+            let quota = match &mut quota {
+                Some(quota) => quota.read(),
                 None => Some(text),
             };
             let split = told
@@ -53,6 +64,7 @@ impl Cgroups {
                 memory_bytes: memory.read()?.trim().parse().ok()?,
                 io: io.read(),
                 split,
+                throttled_us: quota.and_then(|text| parse_throttled_us(&text)),
             })
         })
     }
@@ -67,6 +79,20 @@ fn parse_cpu_us(text: &str) -> Option<u64> {
         Some(us) => us.trim().parse().ok(),
         None => Some(text.trim().parse::<u64>().ok()? / 1000),
     }
+}
+
+/// `throttled_time` in ns in version 1, `throttled_usec` in version 2; a group without a quota may
+/// say nothing.
+fn parse_throttled_us(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(' ')?;
+        let value: u64 = value.trim().parse().ok()?;
+        match name {
+            "throttled_usec" => Some(value),
+            "throttled_time" => Some(value / 1000),
+            _ => None,
+        }
+    })
 }
 
 /// A small file that is read again and again; opened at the first read, since the probe may be made

@@ -11,6 +11,9 @@ pub struct Usage {
     pub io: Option<IoUsage>,
     /// Where the CPU time went; `None` where nobody tells.
     pub split: Option<CpuSplit>,
+    /// Time for which its CPUs stood still because it had used up its quota, us, summed over CPUs;
+    /// `None` where nobody counts it.
+    pub throttled_us: Option<u64>,
 }
 
 /// Where CPU time went since a start, in parts that add up to the whole, us.

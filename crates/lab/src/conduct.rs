@@ -11,7 +11,7 @@ use rookery_cast::count_u32;
 use rookery_guest::{CleanOptions, LabShape, RunDirs};
 use rookery_host::RunId;
 use rookery_store::{Damage, HostDescription, Outcome, RunHeader, Store, StoreError, TrialStatus};
-use rookery_study::{Plan, Point, Study, Trial, Variant};
+use rookery_study::{Measure, Plan, Point, Study, Trial, Variant};
 
 use crate::{
     ceiling,
@@ -368,6 +368,11 @@ impl Conductor<'_> {
         if let Some(system) = study.stack.simulated() {
             store.begin_trial(trial.id, &now())?;
             return simulated::compute_trial(&runner, trial, point, system);
+        }
+        if study.measure == Measure::LoadTime {
+            let load = runner.prepare_load(trial, point, study)?;
+            store.begin_trial(trial.id, &now())?;
+            return runner.perform_load(&load);
         }
         let mut prepared = runner.prepare(trial, point, &contexts)?;
         let calibrated = runner.calibrate(store, &mut prepared);

@@ -7,8 +7,8 @@ use std::{
     time::Instant,
 };
 
-use rookery_guest::{Lab, RunDirs};
-use rookery_stack::{BuiltStack, Stack, StackContext};
+use rookery_guest::{Lab, RunDirs, Template};
+use rookery_stack::{BuiltStack, DatabaseLoader, Stack, StackContext};
 use rookery_study::PointData;
 
 use crate::{
@@ -57,7 +57,8 @@ impl LabContext<'_> {
             database: data.to_string(),
             seconds: began.elapsed().as_secs_f64(),
         });
-        self.boot(built)
+        self.boot(built.guests().template())?;
+        Ok(built)
     }
 
     /// The same, without a word on the database.
@@ -69,13 +70,29 @@ impl LabContext<'_> {
         stack: &dyn Stack,
         data: PointData,
     ) -> Result<BuiltStack, LabError> {
-        self.boot(self.with_stack(|context| stack.build(context, data))?)
+        let built = self.with_stack(|context| stack.build(context, data))?;
+        self.boot(built.guests().template())?;
+        Ok(built)
+    }
+
+    /// All that guests stand on which are to be loaded with such data, built or found.
+    ///
+    /// # Errors
+    /// As [`LabContext::build`].
+    pub(crate) fn loader(
+        &self,
+        stack: &dyn Stack,
+        data: PointData,
+    ) -> Result<Box<dyn DatabaseLoader>, LabError> {
+        let loader = self.with_stack(|context| stack.loader(context, data))?;
+        self.boot(loader.template())?;
+        Ok(loader)
     }
 
     /// What guests need besides the template, built or found.
-    fn boot(&self, built: BuiltStack) -> Result<BuiltStack, LabError> {
-        self.lab.prepare(
-            built.guests().template(),
+    fn boot(&self, template: &Template) -> Result<(), LabError> {
+        Ok(self.lab.prepare(
+            template,
             &|what, detail| self.report_building(what, detail),
             &|| {
                 if self.stopped() {
@@ -84,8 +101,7 @@ impl LabContext<'_> {
                     ControlFlow::Continue(())
                 }
             },
-        )?;
-        Ok(built)
+        )?)
     }
 
     fn report_building(&self, what: &str, detail: &str) {

@@ -7,11 +7,11 @@ use std::{
 };
 
 use rookery_cast::{count_u16, truncate_u64};
-use rookery_guest::{CpuTime, Guest, GuestError, GuestSpec, remove_all, start_all};
+use rookery_guest::{CpuTime, Guest, GuestError, GuestSpec, Template, remove_all, start_all};
 use rookery_host::RunId;
-use rookery_stack::{GUEST_USER, StackContext, StackError, TierAccess};
+use rookery_stack::{DatabaseLoader, GUEST_USER, Service, StackContext, StackError, TierAccess};
 use rookery_store::Tuning;
-use rookery_study::{GuestKind, GuestShape, Study, Vcpus};
+use rookery_study::{GuestKind, GuestShape, Point, Study, Vcpus};
 
 use crate::{
     context::LabContext,
@@ -139,6 +139,39 @@ impl<'a> GuestSet<'a> {
         Ok(())
     }
 
+    /// Make the guests of a point without their databases. Those that were there before are
+    /// removed.
+    ///
+    /// # Errors
+    /// When a guest cannot be made. Then there is none.
+    pub(crate) fn clone_empty(
+        &mut self,
+        study: &Study,
+        loader: &dyn DatabaseLoader,
+        point: &Point,
+    ) -> Result<(), TrialError> {
+        self.remove()?;
+        let service = |index| loader.service(point, index);
+        let template = loader.template();
+        self.guests = make_guests(&self.context, study, (point, 0), template, &service)?;
+        Ok(())
+    }
+
+    /// Do `work` with all guests of the set's own lab at once, each with its place.
+    ///
+    /// # Errors
+    /// The first failure, when all have ended.
+    pub(crate) fn each_alone<T: Send>(
+        &mut self,
+        work: impl Fn(usize, &StackContext<'_>, &mut dyn Guest) -> Result<T, StackError> + Sync,
+    ) -> Result<Vec<T>, TrialError> {
+        let guests = &mut self.guests;
+        self.context
+            .with_stack(|context| each_guest(guests, |index, guest| work(index, context, guest)))
+            .into_iter()
+            .collect()
+    }
+
     /// The guests, in their order.
     pub(crate) fn guests(&self) -> &[Box<dyn Guest>] {
         &self.guests
@@ -254,26 +287,47 @@ fn clone_guests(
         ..
     } = group;
     let stack = group.stack.guests();
+    let service = |index| {
+        let called = called_by(index, point.guests() as usize, tier.len());
+        match tier.get(called) {
+            Some(tier) => stack.front_service(point, index, tier),
+            None => stack.service(point, index),
+        }
+    };
+    let place = (point, *before);
+    let mut guests = make_guests(&group.context, study, place, stack.template(), &service)?;
+    let kind = study.guest.kind();
+    let prepared = each_guest(&mut guests, |_, guest| stack.prepare_clone(kind, guest));
+    prepared.into_iter().collect::<Result<(), TrialError>>()?;
+    Ok(guests)
+}
+
+/// Make the guests of a point, behind so many others, on a template; `service` says what each of
+/// them runs.
+fn make_guests(
+    context: &LabContext<'_>,
+    study: &Study,
+    (point, before): (&Point, usize),
+    template: &Template,
+    service: &dyn Fn(usize) -> Result<Service, StackError>,
+) -> Result<Vec<Box<dyn Guest>>, TrialError> {
     let shape = &study.guest;
-    let limited = shape.kind() != GuestKind::Bare;
-    let lab = group.context.lab;
-    let provisions = storage::provisions(lab, study, point, *before)?;
+    let bare = shape.kind() == GuestKind::Bare;
+    // Whoever is not root may make no control groups; the plan says so.
+    let limited = !bare || rustix::process::geteuid().is_root();
+    let provisions = storage::provisions(context.lab, study, point, before)?;
     let of_guests = provisions.of_guests.iter();
     let numbers = count_u16(before + 1)..;
     let mut guests: Vec<Box<dyn Guest>> = Vec::new();
     for ((number, planned), provision) in numbers.zip(point.each_guest()).zip(of_guests) {
-        let called = called_by(planned.index, point.guests() as usize, tier.len());
-        let service = match tier.get(called) {
-            Some(tier) => stack.front_service(point, planned.index, tier)?,
-            None => stack.service(point, planned.index)?,
-        };
+        let service = service(planned.index)?;
         let spec = GuestSpec {
             number,
             name: format!("g{number}"),
             cpus: planned.cpus().to_vec(),
             cpu_time: cpu_time(shape, planned.group.vcpus),
             memory_mib: limited.then_some(planned.group.memory_mib),
-            pids: limited.then_some(shape.pids),
+            pids: (!bare).then_some(shape.pids),
             args: service.args,
             port: service.port,
             health: service.health,
@@ -281,12 +335,9 @@ fn clone_guests(
             user: Some(GUEST_USER),
             sockets: service.sockets,
         };
-        guests.push(lab.create_with(stack.template(), &spec, provision)?);
+        guests.push(context.lab.create_with(template, &spec, provision)?);
     }
     drop(provisions.volumes);
-    let kind = shape.kind();
-    let prepared = each_guest(&mut guests, |_, guest| stack.prepare_clone(kind, guest));
-    prepared.into_iter().collect::<Result<(), TrialError>>()?;
     Ok(guests)
 }
 

@@ -179,7 +179,8 @@ mod tests {
         let text = profile("throughputt").map(drop).expect_err("unknown");
         let text = format!("{text} {}", text.help().unwrap_or_default());
         assert!(
-            text.contains("throughputt") && text.contains("enterprise-storage, many-connections"),
+            text.contains("throughputt")
+                && text.contains("enterprise-storage, few-services, many-connections"),
             "{text}"
         );
         profile("throughput").map(drop).expect("known");

@@ -141,6 +141,7 @@ fn samples(measurement: &Measurement, usage: &[Vec<f64>], point: &Point) -> Vec<
                 memory_bytes,
                 io: None,
                 parts: None,
+                throttled_cores: None,
             });
         };
         let (mut cores, mut bytes) = (0.0, HOST_BYTES + DRIVER_BYTES);

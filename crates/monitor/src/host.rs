@@ -27,6 +27,7 @@ pub fn host_probe() -> UsageProbe {
             memory_bytes: memory.total.saturating_sub(memory.available),
             io: disks(),
             split: None,
+            throttled_us: None,
         })
     })
 }

@@ -106,6 +106,10 @@ impl Subject {
                 .split
                 .zip(usage.split)
                 .map(|(before, now)| parts(before, now, span.as_secs_f64())),
+            throttled_cores: before
+                .throttled_us
+                .zip(usage.throttled_us)
+                .map(|(before, now)| now.saturating_sub(before) as f64 / 1e6 / span.as_secs_f64()),
         })
     }
 }
@@ -221,6 +225,7 @@ mod tests {
                     emulator_us: n * 250_000,
                     ..CpuSplit::default()
                 }),
+                throttled_us: Some(n * 500_000),
             })
         });
         let origin = Instant::now() + Duration::from_secs(3600);

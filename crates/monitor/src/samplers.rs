@@ -161,6 +161,7 @@ mod tests {
                     user: number,
                     ..CpuParts::default()
                 }),
+                throttled_cores: Some(number),
             }],
             machines: vec![MachineLook {
                 guest: "g1".to_owned(),

@@ -11,9 +11,12 @@ use std::{
 
 use rookery_driver::Visit;
 use rookery_stats::Measurement;
-use rookery_workload::orderentry::{
-    Counts, DeliveryMode, Dialect, Ledger, PerKind, Population,
-    terminal::{Binding, Mix, Pacing},
+use rookery_workload::{
+    DelayDistribution,
+    orderentry::{
+        Counts, DeliveryMode, Dialect, Ledger, PerKind, Population,
+        terminal::{Binding, Mix, Pacing},
+    },
 };
 
 use crate::{
@@ -187,6 +190,7 @@ impl DriveOptions {
             } else {
                 Pacing::None
             },
+            think: DelayDistribution::TruncatedExponential,
             load,
             phases: Phases {
                 ramp_up: Duration::ZERO,

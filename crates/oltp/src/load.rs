@@ -38,6 +38,8 @@ pub struct Loaded {
     pub rows: u64,
     /// Bytes that were sent.
     pub bytes: u64,
+    /// How long the empty tables took.
+    pub preparing: Duration,
     /// How long the rows took.
     pub streaming: Duration,
     /// How long keys, indexes, procedures and statistics took.
@@ -68,10 +70,13 @@ pub fn load(
         progress,
         total: Mutex::new(BTreeMap::new()),
     };
-    let (streaming, indexing) = if target.protocol == Protocol::Sqlite {
-        fill_sqlite(&runtime, target, options, &work, stop)?
+    let (preparing, streaming, indexing) = if target.protocol == Protocol::Sqlite {
+        let (streaming, indexing) = fill_sqlite(&runtime, target, options, &work, stop)?;
+        (Duration::ZERO, streaming, indexing)
     } else {
+        let began = Instant::now();
         runtime.block_on(unless_stopped(stop, prepare(target, options)))?;
+        let preparing = began.elapsed();
         let began = Instant::now();
         stream(target, options, &work, stop)?;
         let streaming = began.elapsed();
@@ -79,7 +84,7 @@ pub fn load(
         runtime.block_on(unless_stopped(stop, async {
             finish(&mut Database::connect(target).await?, options).await
         }))?;
-        (streaming, began.elapsed())
+        (preparing, streaming, began.elapsed())
     };
     let sent = work
         .total
@@ -104,6 +109,7 @@ pub fn load(
             version: database.version().to_owned(),
             rows: sent.values().map(|sent| sent.rows).sum(),
             bytes: sent.values().map(|sent| sent.bytes).sum(),
+            preparing,
             streaming,
             indexing,
             checking: options.check.then(|| began.elapsed()),

@@ -36,7 +36,7 @@ use rookery_driver::{
 pub use rookery_driver::{Load, OpenLoad, Phase, Phases, Progress};
 use rookery_stats::{Measurement, Mode, Pacing as Spacing};
 use rookery_workload::{
-    Counters,
+    Counters, DelayDistribution,
     orderentry::{
         DeliveryMode, Population, RunConstants,
         terminal::{Binding, Mix, Pacing, TerminalPlan},
@@ -118,6 +118,8 @@ pub struct TrialConfig {
     pub mix: Mix,
     /// How terminals of a closed load pause; not [`Pacing::Rate`], which is an open load.
     pub pacing: Pacing,
+    /// How their think times scatter.
+    pub think: DelayDistribution,
     /// Who executes deliveries.
     pub delivery: DeliveryMode,
     /// Retries of a transaction at most.
@@ -212,6 +214,7 @@ impl TrialConfig {
                 Load::Closed => self.pacing,
                 Load::Open(_) => Pacing::None,
             },
+            think: self.think,
             seed,
         }
     }

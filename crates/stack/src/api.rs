@@ -9,6 +9,7 @@ use std::{
 };
 
 use rookery_guest::{Guest, Kind, Lab, Recipe, RunDirs, Template};
+use rookery_stats::DatabaseLoad;
 use rookery_study::Point;
 use rookery_workload::FoundRow;
 
@@ -102,6 +103,31 @@ impl From<Effective> for EffectiveSetting {
             in_force: found.effective.unwrap_or_default(),
         }
     }
+}
+
+/// Guests that begin without data, to be loaded under the clock.
+pub trait DatabaseLoader: Send + Sync {
+    /// What the guests stand on.
+    fn template(&self) -> &Template;
+
+    /// What guest `index` of `point` runs while it is loaded: its database alone, with the
+    /// settings that the study asks for.
+    ///
+    /// # Errors
+    /// When these settings make no sense for this guest.
+    fn service(&self, point: &Point, index: usize) -> Result<Service, StackError>;
+
+    /// Load the database of a guest that was made and not started, and stop the guest in order.
+    /// What loads files without a server does so on these CPUs.
+    ///
+    /// # Errors
+    /// When the database cannot be made, or does not hold what it should.
+    fn load(
+        &self,
+        context: &StackContext<'_>,
+        guest: &mut dyn Guest,
+        cpus: &[u32],
+    ) -> Result<DatabaseLoad, StackError>;
 }
 
 /// A stack whose template is there: what its guests run, and how they are prepared and audited.

@@ -16,7 +16,7 @@ mod settle;
 mod software;
 mod warm;
 
-pub use config::{builder, guest};
+pub use config::{builder, guest, loading};
 pub use counters::{BufferCounters, PoolChange, counters, pool_line, set_pool};
 pub use effective::{Readings, compare, read_back, relaxed_settings};
 pub use engine::EngineFacts;

@@ -5,7 +5,11 @@ use std::path::Path;
 use rookery_guest::Kind;
 use rookery_study::{Point, PointData, WorkloadKind};
 
-use crate::{api::StackContext, error::StackError, workloads::BuiltStack};
+use crate::{
+    api::{DatabaseLoader, StackContext},
+    error::StackError,
+    workloads::BuiltStack,
+};
 
 /// One kind of stack, as one variant of a study uses it. Nothing is made yet.
 pub trait Stack: Send + Sync {
@@ -33,4 +37,15 @@ pub trait Stack: Send + Sync {
     /// # Errors
     /// When it cannot be built, or the stack does not serve the workload of such data.
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError>;
+
+    /// Guests without data that are to be loaded with a database of `data`. What they stand on is
+    /// built or found.
+    ///
+    /// # Errors
+    /// As [`Stack::build`].
+    fn loader(
+        &self,
+        context: &StackContext<'_>,
+        data: PointData,
+    ) -> Result<Box<dyn DatabaseLoader>, StackError>;
 }

@@ -12,7 +12,7 @@ pub(crate) mod warm;
 
 pub use audit::{AuditError, audit};
 pub use config::{
-    DIRECTORY, HEALTH_PATH, Options, PORT, Servers, WebServer, builder, guest, initialise,
+    DIRECTORY, HEALTH_PATH, Options, PORT, Servers, WebServer, builder, guest, initialise, loading,
 };
 pub use effective::{PATHS as READ_BACK_PATHS, ReadBack};
 pub use load::{LoadError, load, settle};

@@ -36,7 +36,7 @@ mod tier;
 pub mod tuning;
 mod workloads;
 
-pub use api::{BuildListener, EffectiveSetting, Found, GuestStack, StackContext};
+pub use api::{BuildListener, DatabaseLoader, EffectiveSetting, Found, GuestStack, StackContext};
 pub use audit::OrderAudit;
 pub use definition::Stack;
 pub use error::StackError;

@@ -401,6 +401,7 @@ mod tests {
                 memory_bytes: (200 << 20) + u64::from(second) * (slope << 20),
                 io: None,
                 parts: None,
+                throttled_cores: None,
             };
             (0..70).map(sample).collect()
         };

@@ -24,6 +24,7 @@ pub mod adaptive;
 mod batch;
 mod bootstrap;
 pub mod checks;
+mod database_load;
 mod detectable;
 mod effect;
 mod error_class;
@@ -47,6 +48,7 @@ mod workloads;
 
 pub use batch::{BatchMeans, autocorrelation, effective_count};
 pub use bootstrap::Bootstrap;
+pub use database_load::DatabaseLoad;
 pub use detectable::{POWER, detectable_between, detectable_paired, pairs_for, reach, repeats_for};
 pub use effect::{
     Alias, Basis, Change, Contrast, Design, Effect, Goal, Observation, effect, holm, interaction,

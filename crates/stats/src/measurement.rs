@@ -214,6 +214,10 @@ pub struct ResourceSample {
     /// Where those cores went; `None` where nobody tells.
     #[serde(default)]
     pub parts: Option<CpuParts>,
+    /// CPUs of a guest that stood still because it had used up its quota, on average since the
+    /// previous sample; `None` where nobody counts them.
+    #[serde(default)]
+    pub throttled_cores: Option<f64>,
 }
 
 /// Parts of the CPU time that a guest used, in cores; together they are the whole.

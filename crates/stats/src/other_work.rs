@@ -263,6 +263,7 @@ mod tests {
                 memory_bytes,
                 io: None,
                 parts: None,
+                throttled_cores: None,
             })
         };
         (0..80).flat_map(at).collect()

@@ -222,6 +222,7 @@ mod tests {
             memory_bytes: u64::from(100 + second) << 20,
             io: None,
             parts: None,
+            throttled_cores: None,
         };
         let resources: Vec<ResourceSample> = (0..80).map(memory).collect();
         let matters = |intent: &Intent, measurement: &Measurement| {

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use rookery_stats::{
-    ArrivalCounts, CpuParts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement,
-    IoRates, MachineInside, MachineLook, MachineOutside, Measurement, Mode, OperationMeasurement,
-    OtherProgram, Pacing, ResourceSample, SecondSample, Window, qos::judge,
+    ArrivalCounts, CpuParts, DatabaseLoad, DriverQuality, ErrorClass, ErrorExample, ErrorTally,
+    GuestMeasurement, IoRates, MachineInside, MachineLook, MachineOutside, Measurement, Mode,
+    OperationMeasurement, OtherProgram, Pacing, ResourceSample, SecondSample, Window, qos::judge,
 };
 use rookery_study::{Design, Estimate, GuestGroup, Plan, Point, Study, Trial, Variant, Vcpus};
 use rookery_workload::{Counters, ProofRow, dvdstore::ShopCounters};
 
 use crate::{
-    AuditRow, GuestAudit, GuestLog, Outcome, Reason, RunHeader, TrialRecord, Tuning, fixture,
+    AuditRow, GuestAudit, GuestLog, LoadPlace, LoadRecord, Outcome, Reason, RunHeader, TrialRecord,
+    Tuning, fixture,
 };
 
 const STUDY: &str = r#"
@@ -203,6 +204,29 @@ pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
             effective: "0.5".to_owned(),
             at_end: "0.4".to_owned(),
         }],
+        loads: vec![
+            LoadRecord {
+                place: LoadPlace::Guest("g1".to_owned()),
+                database: "10MB".to_owned(),
+                load: DatabaseLoad {
+                    create_s: 1.5,
+                    rows_s: 4.0,
+                    index_s: 2.25,
+                    check_s: 0.5,
+                    close_s: 0.25,
+                    rows: 4000,
+                    bytes: 1 << 20,
+                },
+            },
+            LoadRecord {
+                place: LoadPlace::Template {
+                    digest: "ab".repeat(32),
+                    built: false,
+                },
+                database: "20MB".to_owned(),
+                load: DatabaseLoad::default(),
+            },
+        ],
         ready_s: 0.75,
     }
 }
@@ -225,6 +249,7 @@ fn resource(second: u32) -> ResourceSample {
             guest: 0.375,
             emulator: 0.0625,
         }),
+        throttled_cores: (second > 2).then_some(0.25),
     }
 }
 

@@ -331,6 +331,7 @@ fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<
         "proofs",
         "audits",
         "tunings",
+        "loads",
         "logs",
         "reasons",
         "records",

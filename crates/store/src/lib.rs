@@ -39,8 +39,8 @@ pub use damage::Damage;
 pub use error::StoreError;
 pub use journal::Store;
 pub use model::{
-    Attempt, AuditRow, GroupRecord, GuestAudit, GuestLog, HostDescription, Note, Outcome, Reason,
-    RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning,
+    Attempt, AuditRow, GroupRecord, GuestAudit, GuestLog, HostDescription, LoadPlace, LoadRecord,
+    Note, Outcome, Reason, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning,
 };
 pub use plan_check::{Entry, PlanFault};
 pub use pools::{PoolRound, PoolSizing};

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use rookery_stats::{
-    GuestMeasurement, MachineLook, Measurement, OtherProgram, ResourceSample, faults::Fault,
-    qos::Verdict,
+    DatabaseLoad, GuestMeasurement, MachineLook, Measurement, OtherProgram, ResourceSample,
+    faults::Fault, qos::Verdict,
 };
 use rookery_study::{HostFacts, Plan, Study, Trial};
 use rookery_workload::ProofRow;
@@ -175,6 +175,8 @@ pub struct TrialRecord {
     pub logs: Vec<GuestLog>,
     /// Settings asked for and found.
     pub tunings: Vec<Tuning>,
+    /// How the databases that its guests began with were loaded, or those that it loaded itself.
+    pub loads: Vec<LoadRecord>,
     /// Seconds from the start of the guests until all were healthy.
     pub ready_s: f64,
 }
@@ -211,6 +213,31 @@ impl TrialRecord {
             .filter_map(|group| group.verdict.as_ref());
         self.verdict.iter().chain(further)
     }
+}
+
+/// How a database was loaded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// Where.
+    pub place: LoadPlace,
+    /// The database in words: `10MB`.
+    pub database: String,
+    /// How long it took.
+    pub load: DatabaseLoad,
+}
+
+/// Where a database was loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LoadPlace {
+    /// In a guest of the trial, under the clock, with the settings and the shape of the guest.
+    Guest(String),
+    /// In the template of the trial's guests, by the builder of templates, with its own settings.
+    Template {
+        /// Address of the template.
+        digest: String,
+        /// Whether it was built for this trial, and not found built.
+        built: bool,
+    },
 }
 
 /// Whether a guest holds what its users were told.

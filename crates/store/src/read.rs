@@ -1,15 +1,15 @@
 //! Reading the record of one trial back; nothing in it is trusted.
 
 use rookery_stats::{
-    CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Latencies,
-    MachineLook, Measurement, OperationMeasurement, OtherProgram, ResourceSample, SecondSample,
-    Window,
+    CpuParts, DatabaseLoad, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates,
+    Latencies, MachineLook, Measurement, OperationMeasurement, OtherProgram, ResourceSample,
+    SecondSample, Window,
     qos::{Limited, RuleResult, Verdict},
 };
 
 use crate::{
-    AuditRow, CellError, Damage, GroupRecord, GuestAudit, GuestLog, Store, StoreError, TrialRecord,
-    Tuning, cells::Cells, machines,
+    AuditRow, CellError, Damage, GroupRecord, GuestAudit, GuestLog, LoadPlace, LoadRecord, Store,
+    StoreError, TrialRecord, Tuning, cells::Cells, machines,
 };
 use rookery_workload::ProofRow;
 
@@ -55,6 +55,7 @@ impl Store {
             audits: self.audits(trial)?,
             logs: self.of_trial("logs", trial, log)?,
             tunings: self.of_trial("tunings", trial, tuning)?,
+            loads: self.of_trial("loads", trial, load)?,
             ready_s,
         }))
     }
@@ -340,6 +341,7 @@ fn resource(cells: &Cells<'_>) -> Result<ResourceSample, Damage> {
         memory_bytes: cells.count("memory_bytes")?,
         io: io_rates(cells)?,
         parts: cpu_parts(cells)?,
+        throttled_cores: cells.optional_real("throttled_cores")?,
     })
 }
 
@@ -404,6 +406,28 @@ fn other_program(cells: &Cells<'_>) -> Result<OtherProgram, Damage> {
         cpu_cores: cells.real("cpu_cores")?,
         disk_bytes_per_s: cells.real("disk_bytes_per_s")?,
         memory_bytes: cells.count("memory_bytes")?,
+    })
+}
+
+fn load(cells: &Cells<'_>) -> Result<LoadRecord, Damage> {
+    Ok(LoadRecord {
+        place: match cells.optional_text("guest")? {
+            Some(guest) => LoadPlace::Guest(guest),
+            None => LoadPlace::Template {
+                digest: cells.text("template")?,
+                built: cells.flag("built")?,
+            },
+        },
+        database: cells.text("database")?,
+        load: DatabaseLoad {
+            create_s: cells.real("create_s")?,
+            rows_s: cells.real("rows_s")?,
+            index_s: cells.real("index_s")?,
+            check_s: cells.real("check_s")?,
+            close_s: cells.real("close_s")?,
+            rows: cells.count("rows")?,
+            bytes: cells.count("bytes")?,
+        },
     })
 }
 

@@ -15,11 +15,12 @@
 //! | `seconds` | second of a guest | the time series |
 //! | `errors`, `error_examples` | class of failures | counts and first examples |
 //! | `verdicts`, `rules` | judged trial, its rules | limits, values, outcomes |
-//! | `resources` | sample | CPU, memory and I/O of host, driver and guests; rates of I/O and parts of CPU are NULL where nobody tells |
+//! | `resources` | sample | CPU, memory and I/O of host, driver and guests; rates of I/O, parts of CPU and throttling are NULL where nobody tells |
 //! | `machines` | look at a virtual machine | its counters from outside, and from inside (NULL where the guest did not answer) |
 //! | `other_programs` | program beside a trial | CPU, disk and memory that it used, the most CPU first |
 //! | `audits` | guest of a trial | whether it holds what its users were told |
 //! | `proofs` | kind of record of a guest | records found against those acknowledged |
+//! | `loads` | database of a trial | how long it took to create, load and index it, in a guest of the trial or in a template |
 //! | `tunings` | setting of a guest | asked, effective, at the end |
 //! | `logs` | guest of a trial | tail of its log |
 //! | `pools` | point with a hit ratio to hold | the buffer pool that calibration found, and its rounds as JSON |

@@ -7,7 +7,7 @@ use rookery_stats::{
 use rusqlite::Transaction;
 
 use crate::{
-    GuestAudit, TrialRecord,
+    GuestAudit, LoadPlace, LoadRecord, TrialRecord,
     cells::{int, json_of, name_of},
     insert::insert,
     machines, metrics,
@@ -324,6 +324,47 @@ fn write_other_programs(
     Ok(())
 }
 
+fn write_loads(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    loads: &[LoadRecord],
+) -> rusqlite::Result<()> {
+    for (
+        position,
+        LoadRecord {
+            place,
+            database,
+            load,
+        },
+    ) in loads.iter().enumerate()
+    {
+        let (guest, template) = match place {
+            LoadPlace::Guest(guest) => (Some(guest), None),
+            LoadPlace::Template { digest, built } => (None, Some((digest, *built))),
+        };
+        insert(
+            transaction,
+            "loads",
+            &[
+                ("trial", &trial),
+                ("position", &at(position)),
+                ("guest", &guest),
+                ("template", &template.map(|(digest, _)| digest)),
+                ("built", &template.is_none_or(|(_, built)| built)),
+                ("database", &database),
+                ("create_s", &load.create_s),
+                ("rows_s", &load.rows_s),
+                ("index_s", &load.index_s),
+                ("check_s", &load.check_s),
+                ("close_s", &load.close_s),
+                ("rows", &int(load.rows)),
+                ("bytes", &int(load.bytes)),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
 fn write_evidence(
     transaction: &Transaction<'_>,
     trial: u32,
@@ -354,6 +395,7 @@ fn write_evidence(
                 ("system_cores", &part(|parts| parts.system)),
                 ("guest_cores", &part(|parts| parts.guest)),
                 ("emulator_cores", &part(|parts| parts.emulator)),
+                ("throttled_cores", &sample.throttled_cores),
             ],
         )?;
     }
@@ -396,6 +438,7 @@ fn write_evidence(
             ],
         )?;
     }
+    write_loads(transaction, trial, &record.loads)?;
     for (position, log) in record.logs.iter().enumerate() {
         insert(
             transaction,

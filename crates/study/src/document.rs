@@ -10,11 +10,11 @@ use crate::{
     grammar::{
         Context, Spans,
         sections::{
-            self, GroupKeys, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, QosSection,
-            RootKeys, SearchKeys, StackSection, StorageKeys, WorkloadSection,
+            self, GroupKeys, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, MeasureKeys,
+            QosSection, RootKeys, SearchKeys, StackSection, StorageKeys, WorkloadSection,
         },
     },
-    model::Study,
+    model::{Measure, Study},
     plan::{Factor, Variant},
     problem::{Code, Finding, Problems},
     scale,
@@ -209,6 +209,11 @@ impl Study {
         section(sections::WORKLOAD, &|out| {
             WorkloadSection::from_workload(&self.workload).write(out)
         });
+        if self.measure != Measure::Users {
+            section(sections::MEASURE, &|out| {
+                MeasureKeys::of(self.measure).write(out);
+            });
+        }
         section(sections::LOAD, &|out| {
             LoadKeys::from_load(&self.load).write(out);
             SearchKeys::write_below(self.load.search.as_ref(), out);

@@ -28,7 +28,7 @@ pub(crate) const MOST_LEVELS: usize = 16;
 const MOST_FACTORS: usize = 24;
 
 /// Keys that cannot have levels, and why. A section name alone stands for all its keys.
-const FIXED: [(&str, &str); 19] = [
+const FIXED: [(&str, &str); 20] = [
     ("title", "a run has one title"),
     ("question", "a run has one question"),
     (
@@ -36,6 +36,7 @@ const FIXED: [(&str, &str); 19] = [
         "all levels are compared with the same users and data",
     ),
     ("design", "it says how factors are combined"),
+    ("measure", "a run measures one thing"),
     (
         "load.model",
         "its response times mean other things: run the study once for each, and compare the runs",

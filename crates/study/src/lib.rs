@@ -54,8 +54,8 @@ pub use expression::{
 pub use grammar::kinds::{ParseDurationError, parse_duration};
 pub use model::{
     Arrivals, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape, HostUse,
-    LabShape, Layout, LayoutGroup, Load, LoadModel, LoopType, OpenLoad, Order, Over, Override, Pin,
-    Pinning, Precision, RampUp, SearchUse, StartRate, Study, Vcpus, Visit,
+    LabShape, Layout, LayoutGroup, Load, LoadModel, LoopType, Measure, OpenLoad, Order, Over,
+    Override, Pin, Pinning, Precision, RampUp, SearchUse, StartRate, Study, Vcpus, Visit,
 };
 pub use names::nearest as nearest_name;
 pub use plan::{

@@ -6,7 +6,9 @@ use rookery_cast::{truncate_u32, truncate_u64};
 use rookery_stats::{qos::Qos, trial_checks::Intent};
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, StackUse, StorageUse, Users, Workload, names::Named, vm_shape::VmShape};
+use crate::{
+    Amount, Per, Scaled, StackUse, StorageUse, Users, Workload, names::Named, vm_shape::VmShape,
+};
 
 /// One whole study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub struct Study {
     pub seed: u64,
     /// What the emulated users do.
     pub workload: Workload,
+    /// What trials measure.
+    #[serde(default, skip_serializing_if = "Measure::is_users")]
+    pub measure: Measure,
     /// How many users, and for how long.
     pub load: Load,
     /// Limits that a good trial keeps.
@@ -38,7 +43,10 @@ pub struct Study {
 
 impl Study {
     /// How much load the points of a layout have: users, or arrivals per second of an open load.
-    pub(crate) fn amounts_of<'a>(&'a self, layout: &'a Layout) -> &'a Users {
+    pub(crate) fn amounts_of<'a>(&'a self, layout: &'a Layout) -> &'a [Amount] {
+        if self.measure == Measure::LoadTime {
+            return NO_USERS;
+        }
         match (&self.load.loop_type, &layout.users) {
             (LoopType::Open(open), _) => &open.rate,
             (LoopType::Closed { .. }, Some(users)) => users,
@@ -59,6 +67,29 @@ impl Study {
             mix: self.workload.keys().mix(),
             other_work: self.host.other_work,
         }
+    }
+}
+
+/// The load of trials without users.
+const NO_USERS: &[Amount] = &[Amount::Scaled(Scaled {
+    amount: 0.0,
+    per: Per::Host,
+})];
+
+/// What trials measure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// How users are served.
+    #[default]
+    Users,
+    /// How long it takes to make the databases of the guests; there are no users.
+    LoadTime,
+}
+
+impl Measure {
+    fn is_users(&self) -> bool {
+        *self == Self::Users
     }
 }
 

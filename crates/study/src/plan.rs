@@ -285,7 +285,8 @@ impl Point {
             memory_bytes: group.memory_mib as f64 * MIB,
             users: match study.load.max_in_flight() {
                 Some(most) => f64::from(most),
-                None => f64::from(group.total_users()) / f64::from(group.guests),
+                // Guests that are only loaded have none; rules are written for some.
+                None => (f64::from(group.total_users()) / f64::from(group.guests)).max(1.0),
             },
             guests: f64::from(group.guests),
         }
@@ -426,6 +427,7 @@ impl Point {
     pub fn load_words(&self) -> String {
         match self.rate_per_s() {
             Some(rate) => format!("{} arrivals/s", thousandth(rate)),
+            None if self.total_users() == 0 => format!("no {}", self.people()),
             None => format!("{} {}", self.total_users(), self.people()),
         }
     }

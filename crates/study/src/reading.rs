@@ -7,11 +7,12 @@ use crate::{
     grammar::{
         Context, Reader,
         sections::{
-            self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys,
-            Sections, StackSection, StorageKeys, WorkloadSection, check_operations, read_guest,
+            self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, MeasureKeys, QosSection, RootKeys,
+            SearchKeys, Sections, StackSection, StorageKeys, WorkloadSection, check_operations,
+            read_guest,
         },
     },
-    model::{GuestKind, GuestShape, Layout, Load, LoadModel, LoopType, Over, Study},
+    model::{GuestKind, GuestShape, Layout, Load, LoadModel, LoopType, Measure, Over, Study},
     problem::Code,
     source::Source,
     stack_use::{StackKind, StackUse},
@@ -43,11 +44,13 @@ pub(crate) fn read_study(
     let layouts = build_layouts(&sections, source, context);
     check_search(&sections, context);
     check_storage(&sections, context);
+    check_load_time(&sections, context);
     let study = Study {
         title: sections.root.title?,
         question: sections.root.question,
         seed: sections.root.seed?,
         workload: sections.workload?,
+        measure: sections.measure?,
         load: sections.load?,
         qos: sections.qos?,
         stack: sections.stack?,
@@ -71,6 +74,7 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
         }};
     }
     let workload = section!(sections::WORKLOAD, WorkloadSection).build(reader.context);
+    let measure = section!(sections::MEASURE, MeasureKeys).build();
     let (model, load) = read_load(reader.section(sections::LOAD));
     let qos = QosSection::read(reader.section(sections::QOS)).build();
     let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
@@ -85,6 +89,7 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
     Sections {
         root,
         workload,
+        measure,
         model,
         load,
         qos,
@@ -157,6 +162,53 @@ fn check_search(sections: &Sections, context: &mut Context) {
             "a search needs a limit that more load breaks",
             help,
         );
+    }
+}
+
+/// Where databases are loaded and nothing else, nobody arrives and nothing is searched; and there
+/// must be something that is loaded where the guest is.
+fn check_load_time(sections: &Sections, context: &mut Context) {
+    if sections.measure != Some(Measure::LoadTime) {
+        return;
+    }
+    let mut refuse = |key: &str, message: &str, help: &str| {
+        let span = context.spans.nearest(key);
+        context.refuse::<()>(Code::Contradiction, span, message, help);
+    };
+    if let Some(load) = &sections.load {
+        let without = "leave it out, or leave `load_time` out of [measure]";
+        if load.open().is_some() {
+            let message = "`measure.load_time` measures databases, at which nobody arrives";
+            refuse("load.model", message, without);
+        }
+        if load.search.is_some() {
+            let message = "`measure.load_time` leaves no load that could be searched";
+            refuse("load.search", message, without);
+        }
+        if load.half_width.is_some() {
+            let message = "`load.half_width` is judged by throughput, and `measure.load_time` \
+                           leaves none";
+            refuse("load.half_width", message, without);
+        }
+    }
+    let kind = sections.stack.as_ref().map(StackUse::kind);
+    if kind == Some(StackKind::Simulated) {
+        let message = "a simulated stack has no database whose load could be measured";
+        refuse("stack.kind", message, "write another `kind` in [stack]");
+    }
+    let in_files = matches!(
+        kind,
+        Some(StackKind::Embedded | StackKind::Sqlite | StackKind::Bundled)
+    );
+    let machines = sections
+        .guest
+        .as_ref()
+        .is_some_and(|guest| guest.vm().is_some());
+    if in_files && machines {
+        let message = "this stack's database is a file that is made outside of machines, so that \
+                       its load time would not be that of a machine";
+        let help = "write `kind = \"container\"` in [guest], or a stack with a server";
+        refuse("guest.kind", message, help);
     }
 }
 
@@ -314,7 +366,8 @@ fn build_layouts(
         });
     // What is in the file but was refused has its problem already.
     let lacks = |index: &usize| !context.spans.has(&format!("layout[{index}].users"));
-    if !context.spans.has("load.users")
+    if sections.measure != Some(Measure::LoadTime)
+        && !context.spans.has("load.users")
         && !filled_in
         && over != Some(Over::Users)
         && (over.is_some() || !context.spans.has("load.search"))

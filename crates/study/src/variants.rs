@@ -10,7 +10,7 @@ use crate::{
     design::{self, Aliases, Design},
     factors::{self, Found},
     grammar::{Context, Spans},
-    model::{Layout, LayoutGroup, Override, Study},
+    model::{Layout, LayoutGroup, Measure, Override, Study},
     names::nearest,
     overrides::{self, LayoutSet},
     plan::{Factor, Variant},
@@ -87,6 +87,7 @@ fn expand_set(mut set: LayoutSet<'_>, source: &Source, context: &mut Context) ->
     let bases: Option<Vec<&Read>> = groups.iter().map(|group| group.base.as_ref()).collect();
     let bases = bases?;
     let (study, design, spans) = bases.first()?;
+    check_groups(study, &set.groups, spans, context);
     let rows = rows(*design, &shared, spans, context);
     for (study, _, spans) in &bases {
         context.spans = spans.clone();
@@ -135,6 +136,16 @@ fn expand_set(mut set: LayoutSet<'_>, source: &Source, context: &mut Context) ->
         groups: set.groups,
         expansion,
     })
+}
+
+/// Groups of guests that differ have no load time of their own.
+fn check_groups(study: &Study, groups: &[LayoutGroup], spans: &Spans, context: &mut Context) {
+    if study.measure == Measure::LoadTime && !groups.is_empty() {
+        let message = "`measure.load_time` loads guests that are alike, and this layout has groups";
+        let help = "write a layout without groups for each database whose load time matters";
+        let span = spans.nearest("measure.load_time");
+        context.refuse::<()>(Code::Contradiction, span, message, help);
+    }
 }
 
 /// A study of a variant without what its layouts are compared with, and how they are repeated: that

@@ -119,6 +119,7 @@ pub(crate) mod tests {
             },
             pacing: Pacing::Think,
             think_time: Duration::ZERO,
+            think_distribution: rookery_workload::DelayDistribution::Uniform,
             timeout: Duration::from_secs(1),
             limits: Limits::default(),
             seed: 0,

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use rookery_driver::{Load, Phases};
 use rookery_stats::Pacing;
+use rookery_workload::DelayDistribution;
 use serde::{Deserialize, Serialize};
 
 use crate::{http::Limits, workloads::Script};
@@ -37,8 +38,10 @@ pub struct Config {
     pub phases: Phases,
     /// Think or cycle pacing of users, and of visitors that stay for several acts.
     pub pacing: Pacing,
-    /// Mean think time (drawn uniformly from 0 to twice it) or cycle time.
+    /// Mean think time or cycle time.
     pub think_time: Duration,
+    /// How think times scatter about their mean.
+    pub think_distribution: DelayDistribution,
     /// Limit on one request, connecting included; kept to within 50 ms.
     pub timeout: Duration,
     /// The most that a server may send.

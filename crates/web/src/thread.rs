@@ -194,6 +194,7 @@ pub(crate) fn worker_settings(config: &Config) -> WorkerSettings {
         pace: Pace {
             pacing: config.pacing,
             time: config.think_time,
+            distribution: config.think_distribution,
         },
         timeout: nanos(config.timeout),
         window: config.phases.window(),

@@ -7,6 +7,7 @@ use rookery_driver::{
     Admission, Arrival, ArrivalQueue, Failures, Nanos, OperationId, Outcome, Pause, Timing, Visit,
     persistence,
 };
+use rookery_workload::RandomDelay;
 
 use crate::{
     client::{Client, Failed},
@@ -28,8 +29,8 @@ pub(crate) trait UserScript: 'static {
     /// The random delay of a new user before its first act, up to `longest`.
     fn initial_delay(&mut self, longest: Duration) -> Nanos;
 
-    /// A think time with this mean.
-    fn think_time(&mut self, mean: Duration) -> Nanos;
+    /// A think time.
+    fn think_time(&mut self, delay: RandomDelay) -> Nanos;
 
     /// The first request of a new user.
     async fn arrive(&mut self, client: &mut Client) -> Result<(), Failed>;
@@ -188,7 +189,7 @@ impl<S: UserScript> User<S> {
     pub(crate) fn next(&mut self, sent: Nanos, done: Nanos) -> (Nanos, Option<Pause>) {
         let pace = self.client.worker.pace;
         let script = &mut self.script;
-        pace.next(sent, done, self.failures, |mean| script.think_time(mean))
+        pace.next(sent, done, self.failures, |delay| script.think_time(delay))
     }
 }
 

@@ -50,6 +50,7 @@ pub fn play(
         pace: Pace {
             pacing: config.pacing,
             time: config.think_time,
+            distribution: config.think_distribution,
         },
         timeout: config.timeout,
         users: config

@@ -16,6 +16,7 @@
     )
 )]
 
+mod delay;
 mod digits;
 pub mod dvdstore;
 mod info;
@@ -31,6 +32,7 @@ pub mod sample;
 mod streams;
 mod window;
 
+pub use delay::{CUT as DELAY_CUT, DelayDistribution, RandomDelay};
 pub use info::{Clients, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
 pub use kind::WorkloadKind;
 pub use metric::{Better, Metric, MetricValue};

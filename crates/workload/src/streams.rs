@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use rand_pcg::Pcg32;
 
-use crate::random::{RandomSource as _, mix};
+use crate::{
+    delay::{RandomDelay, microseconds},
+    random::{RandomSource as _, mix},
+};
 
 /// The random streams of one user: what it chooses, how long it pauses, the data that it makes up.
 ///
@@ -51,22 +54,15 @@ impl UserDelays {
         UserStreams::new(trial_seed, guest, user).delays()
     }
 
-    /// A pause between two acts in microseconds, uniform in `[0, 2 * mean)`.
-    pub fn think_us(&mut self, mean: Duration) -> u64 {
-        self.0.below(2 * microseconds(mean))
+    /// A pause between two acts in microseconds.
+    pub fn think_us(&mut self, delay: RandomDelay) -> u64 {
+        delay.microseconds(&mut self.0)
     }
 
     /// The pause before the first act in microseconds, uniform in `[0, max)`.
     pub fn initial_us(&mut self, max: Duration) -> u64 {
         self.0.below(microseconds(max))
     }
-}
-
-/// Whole microseconds, bounded so that twice the value cannot overflow.
-fn microseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros())
-        .unwrap_or(u64::MAX)
-        .min(u64::MAX / 2)
 }
 
 /// Uniform integer, both ends included.

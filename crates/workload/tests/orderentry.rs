@@ -30,6 +30,7 @@ fn plan(population: &Population) -> TerminalPlan {
         binding: Binding::Uniform,
         mix: Mix::Deck,
         pacing: Pacing::None,
+        think: rookery_workload::DelayDistribution::TruncatedExponential,
         seed: 3,
     }
 }

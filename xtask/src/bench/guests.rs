@@ -155,7 +155,7 @@ fn template(lab: &dyn Lab, options: &Options) -> Result<Template, rookery_guest:
         embedded::load(&database, options.size, WordLists::own(), &|_| {
             ControlFlow::Continue(())
         })
-        .map(drop)
+        .map(|summary| Some(summary.parts))
         .map_err(FillError::from)
     };
     let description = format!("bench guests, embedded dvdstore {}", options.size);

@@ -89,6 +89,7 @@ fn measure(
         },
         pacing: Pacing::Think,
         think_time: Duration::ZERO,
+        think_distribution: rookery_workload::DelayDistribution::Uniform,
         timeout: Duration::from_secs(10),
         limits: Limits::default(),
         seed: 1,

@@ -1,11 +1,10 @@
 //! What is compared: one number per trial for each metric.
 
 use rookery_stats::{Goal, Measurement};
-use rookery_store::TrialRecord;
 use rookery_workload::UnitOfWork;
 use serde::Serialize;
 
-use crate::cpu;
+use crate::{Run, TrialData, cpu, loads};
 
 /// A number that every trial has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -27,6 +26,8 @@ pub enum Metric {
     Errors,
     /// CPU time that the guests used for one unit of work, ms.
     CpuPerUnit,
+    /// Time in which the last database of a trial was made, s.
+    LoadTime,
 }
 
 /// On which scale changes of a metric add up.
@@ -40,8 +41,8 @@ pub enum Scale {
 }
 
 impl Metric {
-    /// All, in the order in which they are shown.
-    pub const ALL: [Self; 8] = [
+    /// Those of trials with users, in the order in which they are shown.
+    pub const OF_USERS: [Self; 8] = [
         Self::Throughput,
         Self::UnitP95,
         Self::CpuPerUnit,
@@ -52,13 +53,23 @@ impl Metric {
         Self::RequestP95,
     ];
 
+    /// Those that are compared between runs: where all of them load databases and nothing else,
+    /// their times.
+    pub(super) fn of_runs<'r>(mut runs: impl Iterator<Item = &'r Run>) -> &'static [Self] {
+        if runs.all(loads::alone) {
+            &[Self::LoadTime]
+        } else {
+            &Self::OF_USERS
+        }
+    }
+
     /// Whether its overall comparison is one of those that were named beforehand and decide how a
     /// comparison ends.
     #[must_use]
     pub fn is_primary(self) -> bool {
         matches!(
             self,
-            Self::Throughput | Self::UnitP95 | Self::CpuPerUnit | Self::Errors
+            Self::Throughput | Self::UnitP95 | Self::CpuPerUnit | Self::Errors | Self::LoadTime
         )
     }
 
@@ -96,11 +107,16 @@ impl Metric {
             Self::RequestP95 => "worst request p95".to_owned(),
             Self::Errors => "errors".to_owned(),
             Self::CpuPerUnit => format!("guest CPU per {}", unit.singular),
+            Self::LoadTime => "load time".to_owned(),
         }
     }
 
     /// Its value in a trial; `None` where nothing was measured that could be compared.
-    pub(super) fn of(self, record: &TrialRecord, measured: &Measurement) -> Option<f64> {
+    pub(super) fn of(self, trial: &TrialData) -> Option<f64> {
+        if self == Self::LoadTime {
+            return Some(loads::of_trial(trial)?.total_s()).filter(|time| *time > 0.0);
+        }
+        let (record, measured) = trial.valid()?;
         let unit = measured.main_operation();
         let percentile = |p: f64| Some(measured.latencies(unit).percentile_us(p)? as f64 / 1000.0);
         let value = match self {
@@ -118,6 +134,7 @@ impl Metric {
                 let cores = cpu::guest_cores(&record.resources, measured)?;
                 Some(cores * 60_000.0 / measured.units_per_minute())
             }
+            Self::LoadTime => None,
         }?;
         // Of nothing there is no ratio.
         (value.is_finite() && (value > 0.0 || self.scale() == Scale::Share)).then_some(value)

@@ -90,6 +90,7 @@ fn record(kind: GuestKind, users: u32, block: f64) -> TrialRecord {
             guest,
             emulator,
         }),
+        throttled_cores: None,
     };
     let of_second = |second| {
         [
@@ -143,6 +144,7 @@ fn record(kind: GuestKind, users: u32, block: f64) -> TrialRecord {
         } else {
             Vec::new()
         },
+        loads: Vec::new(),
         ready_s: 1.0,
     }
 }

@@ -174,6 +174,7 @@ fn record(point: &Point, study: &Study, world: &World, seed: u64) -> TrialRecord
         memory_bytes: 1 << 26,
         io: None,
         parts: None,
+        throttled_cores: None,
     };
     TrialRecord {
         outcome: Ended::Done,
@@ -194,6 +195,7 @@ fn record(point: &Point, study: &Study, world: &World, seed: u64) -> TrialRecord
         audits: Vec::new(),
         logs: Vec::new(),
         tunings: Vec::new(),
+        loads: Vec::new(),
         ready_s: 0.1,
     }
 }

@@ -12,6 +12,8 @@ use std::{
     time::Duration,
 };
 
+use rookery_workload::RandomDelay;
+
 use crate::{
     arrivals::{Course, Share, Stream},
     clock::{Nanos, Span, nanos},
@@ -69,7 +71,7 @@ pub trait VirtualUser {
     fn initial_delay(&mut self, longest: Duration) -> Nanos;
 
     /// A think time with this mean.
-    fn think_time(&mut self, mean: Duration) -> Nanos;
+    fn think_time(&mut self, delay: RandomDelay) -> Nanos;
 }
 
 /// The users of all guests, and what their workload counts beside times.

@@ -439,9 +439,12 @@ impl<'a, U: VirtualUsers> Players<'a, U> {
         if player.acts_left == Some(0) {
             return self.leave(index);
         }
-        (player.due, player.pause) = self.load.pace.next(act.sent, now, player.failures, |mean| {
-            player.user.think_time(mean)
-        });
+        (player.due, player.pause) = self
+            .load
+            .pace
+            .next(act.sent, now, player.failures, |delay| {
+                player.user.think_time(delay)
+            });
         self.rest(index);
     }
 

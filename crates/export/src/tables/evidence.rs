@@ -25,6 +25,10 @@ pub(super) const RESOURCES: Table = Table {
         number("system_cores", "In the kernel of the host."),
         number("guest_cores", "In the code of a virtual machine."),
         number("emulator_cores", "In all else of its emulator."),
+        number(
+            "throttled_cores",
+            "CPUs that stood still because the guest had used up its quota; nothing where nobody counts.",
+        ),
     ],
     source: Source::Stored {
         from: "resources",
@@ -47,6 +51,39 @@ pub(super) const OTHER_PROGRAMS: Table = Table {
     ],
     source: Source::Stored {
         from: "other_programs",
+        order: "trial, position",
+    },
+};
+
+pub(super) const LOADS: Table = Table {
+    name: "loads",
+    row: "database of a trial: how long it took to be made",
+    columns: &[
+        whole("trial", "Number of the trial."),
+        text(
+            "guest",
+            "The guest in which it was loaded; nothing of a template.",
+        ),
+        text("template", "Digest of the template that holds it."),
+        flag("built", "Whether it was loaded for this trial."),
+        text("database", "The database in words."),
+        number("load_s", "Create, rows and indexes together.").from("create_s + rows_s + index_s"),
+        number("create_s", "The empty database."),
+        number("rows_s", "The rows."),
+        number(
+            "index_s",
+            "Keys, indexes and statistics after the last row.",
+        ),
+        number("check_s", "Checks of what arrived."),
+        number("close_s", "The orderly stop."),
+        whole("rows", "Rows in all tables."),
+        whole(
+            "bytes",
+            "Bytes of the database; 0 where nobody counts them.",
+        ),
+    ],
+    source: Source::Stored {
+        from: "loads",
         order: "trial, position",
     },
 };

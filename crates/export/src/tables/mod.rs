@@ -42,6 +42,7 @@ pub const TABLES: &[&Table] = &[
     &machines::MACHINES,
     &evidence::AUDITS,
     &evidence::PROOFS,
+    &evidence::LOADS,
     &evidence::TUNINGS,
     &evidence::LOGS,
     &evidence::POOLS,

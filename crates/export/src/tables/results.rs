@@ -3,6 +3,7 @@
 use rookery_analysis::{
     Analysis,
     estimate::{Estimate, EstimateBasis, Quantile},
+    loads::LoadSummary,
     points::{LimitCount, OperationSummary, PointSummary},
     searches::SearchSummary,
 };
@@ -17,7 +18,7 @@ use crate::{
 
 pub(super) const RESULTS: Table = Table {
     name: "results",
-    row: "point and metric, and largest load of a search: the numbers of the report",
+    row: "point and metric, largest load of a search, and load of a database: the numbers of the report",
     columns: &[
         column::whole(
             "point",
@@ -35,8 +36,9 @@ pub(super) const RESULTS: Table = Table {
         column::text(
             "metric",
             "`throughput`, `requests`, `bad_share`, `efficiency` (throughput over that of the one \
-             big guest), `guest_cpu`, `driver_cpu`, `response_mean`, `response_p50` and so on, \
-             `largest_load` of a search, or a metric of the workload.",
+             big guest), `guest_cpu`, `throttled_cpu`, `driver_cpu`, `response_mean`, `response_p50` and so on, \
+             `largest_load` of a search, `load_time`, `load_rows` and `load_bytes` of databases, or \
+             a metric of the workload.",
         ),
         column::text(
             "operation",
@@ -97,6 +99,35 @@ fn results(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError>
     }
     for search in &analysis.searches {
         search_rows(search, visit)?;
+    }
+    for load in &analysis.loads {
+        load_rows(load, visit)?;
+    }
+    Ok(())
+}
+
+/// Of a template there is no point.
+fn load_rows(load: &LoadSummary, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> {
+    let subject = Subject {
+        point: load.point,
+        search: None,
+        label: &load.label,
+        layouts: &[],
+        limits: "not judged",
+    };
+    let plain = |metric, unit, mean| Value {
+        mean,
+        ..Value::plain(metric, unit, load.count)
+    };
+    for value in estimated("load_time", "s", load.total_s, load.count)
+        .into_iter()
+        .chain([
+            plain("load_rows", "1/s", load.rows_per_s),
+            plain("load_bytes", "B/s", load.bytes_per_s),
+        ])
+        .filter(|value| value.mean.is_some())
+    {
+        visit(&subject.row(&value))?;
     }
     Ok(())
 }
@@ -200,6 +231,11 @@ fn values(summary: &PointSummary) -> Vec<Value<'_>> {
         "guest_cpu",
         "cores",
         summary.guest_cores.as_ref(),
+    ));
+    all.extend(summarised(
+        "throttled_cpu",
+        "cores",
+        summary.throttled_cores.as_ref(),
     ));
     all.extend(summarised(
         "driver_cpu",

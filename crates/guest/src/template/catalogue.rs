@@ -8,6 +8,7 @@ use std::{
 };
 
 use rookery_host::{HostError, mounts};
+use rookery_stats::DatabaseLoad;
 
 use super::recipe::Versions;
 use super::{
@@ -38,6 +39,8 @@ pub struct TemplateInfo {
     pub build_s: f64,
     /// What a root file system holds, with versions.
     pub versions: Versions,
+    /// How its database was loaded; nothing where it has none, or does not say.
+    pub load: Option<DatabaseLoad>,
     /// When it was last used.
     pub last_used: SystemTime,
     /// What uses it now, in words.
@@ -126,6 +129,7 @@ fn read(directory: &Path, digest: &str, mounted: &[String]) -> io::Result<Option
         build_s,
         versions,
         content: _,
+        load,
     } = described;
     Ok(Some(TemplateInfo {
         digest: digest.to_owned(),
@@ -136,6 +140,7 @@ fn read(directory: &Path, digest: &str, mounted: &[String]) -> io::Result<Option
         built_at,
         build_s,
         versions,
+        load,
         last_used: touched.unwrap_or(SystemTime::UNIX_EPOCH),
         used_by: user_of(&whole, digest, mounted)?,
     }))
@@ -151,6 +156,7 @@ fn unknown(bytes: u64) -> Metadata {
         build_s: 0.0,
         versions: Versions::new(),
         content: String::new(),
+        load: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{fs, io, os::unix::fs::MetadataExt, path::Path, time::Duration};
 
 use jiff::Timestamp;
+use rookery_stats::DatabaseLoad;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -41,6 +42,22 @@ pub(super) struct Metadata {
     /// it.
     #[serde(default)]
     pub(super) content: String,
+    /// How its database was loaded; layers of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) load: Option<DatabaseLoad>,
+}
+
+/// How the database of a whole layer was loaded; nothing where it has none, or does not say.
+pub(super) fn load_of(whole: &Path) -> Option<DatabaseLoad> {
+    let bytes = fs::read(whole.join(FILE)).ok()?;
+    serde_json::from_slice::<Metadata>(&bytes).ok()?.load
+}
+
+/// What is known of a layer that was just filled.
+#[derive(Default)]
+pub(super) struct Filled {
+    pub(super) versions: Versions,
+    pub(super) load: Option<DatabaseLoad>,
 }
 
 /// Describe a layer that was just built.
@@ -50,7 +67,7 @@ pub(super) struct Metadata {
 pub(super) fn write(
     part: &Path,
     recipe: &Recipe<'_>,
-    versions: Versions,
+    filled: Filled,
     took: Duration,
 ) -> io::Result<()> {
     let metadata = Metadata {
@@ -64,7 +81,8 @@ pub(super) fn write(
         size_mib: bytes_on_disk(part)? as f64 / f64::from(1 << 20),
         built_at: text_of(Timestamp::now()),
         build_s: took.as_secs_f64(),
-        versions,
+        versions: filled.versions,
+        load: filled.load,
         content: seal(&part.join("root"))?,
     };
     fs::write(part.join(FILE), serde_json::to_vec_pretty(&metadata)?)

@@ -41,6 +41,7 @@ pub use digest::content_digest;
 use digest::digest;
 pub(crate) use install::{LIBRARIES, LOADER, PROGRAM};
 use lease::Lease;
+use metadata::Filled;
 pub use metadata::LayerKind;
 pub use recipe::{Fill, Patience, Recipe, Template, Versions, patient};
 pub use removal::{TemplateChoice, TemplateRemoval, remove_templates, short_digest};
@@ -86,7 +87,7 @@ pub(crate) fn build(
         GuestError::in_template("reading the program", HostError::at(&recipe.program, error))
     })?;
     let whole = templates.join(&digest);
-    let found = |lease| template(&whole, &digest, recipe, lease);
+    let found = |lease| template(&whole, &digest, recipe, lease, false);
     let leasing = |error: io::Error| {
         GuestError::in_template("holding the template", HostError::at(&whole, error))
     };
@@ -122,7 +123,8 @@ pub(crate) fn build(
     }
     let lease = Lease::take(&whole).map_err(leasing)?;
     drop(lock);
-    lease.map(found).ok_or_else(|| {
+    let built = |lease| template(&whole, &digest, recipe, lease, true);
+    lease.map(built).ok_or_else(|| {
         GuestError::in_template(
             "holding the template",
             StepError::Refused(format!("{} is gone again", whole.display())),
@@ -219,7 +221,13 @@ fn lock_patiently(templates: &Path, patience: Patience<'_>) -> Result<File, Gues
     }
 }
 
-fn template(whole: &Path, digest: &str, recipe: &Recipe<'_>, lease: Lease) -> Template {
+fn template(
+    whole: &Path,
+    digest: &str,
+    recipe: &Recipe<'_>,
+    lease: Lease,
+    built: bool,
+) -> Template {
     let root = whole.join("root");
     let below = recipe
         .base
@@ -230,6 +238,8 @@ fn template(whole: &Path, digest: &str, recipe: &Recipe<'_>, lease: Lease) -> Te
         program: root.join(PROGRAM),
         layers: std::iter::once(root.clone()).chain(below).collect(),
         root,
+        load: metadata::load_of(whole),
+        built,
         lease: match recipe.base {
             Some(base) => lease.and(&base.lease),
             None => lease,
@@ -265,7 +275,7 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
     };
     skeleton()
         .map_err(|error| GuestError::in_template("making the root", HostError::at(part, error)))?;
-    let versions = match recipe.fill {
+    let filled = match recipe.fill {
         Fill::Root(fill_root) => {
             const STEP: &str = "making the root file system";
             host.step("template root")
@@ -274,11 +284,14 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
                 .map_err(|error| GuestError::in_template(STEP, StepError::Fill(error)))?;
             mount_points(&root)
                 .map_err(|error| GuestError::in_template(STEP, HostError::at(&root, error)))?;
-            versions
+            Filled {
+                versions,
+                load: None,
+            }
         }
         Fill::Program => {
             install_program(host, recipe, &root)?;
-            Versions::new()
+            Filled::default()
         }
         Fill::Data(fill_data) | Fill::DataOnly(fill_data) => {
             skeleton_of_data(host, &root, recipe.base.is_some()).map_err(|error| {
@@ -290,13 +303,16 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
             const STEP: &str = "filling the data directory";
             host.step("template data")
                 .map_err(|error| GuestError::in_template(STEP, error))?;
-            fill_data(&root.join("data"))
+            let load = fill_data(&root.join("data"))
                 .map_err(|error| GuestError::in_template(STEP, StepError::Fill(error)))?;
-            Versions::new()
+            Filled {
+                versions: Versions::new(),
+                load,
+            }
         }
     };
     host.step("template metadata")
-        .and_then(|()| metadata::write(part, recipe, versions, began.elapsed()))
+        .and_then(|()| metadata::write(part, recipe, filled, began.elapsed()))
         .map_err(|error| {
             GuestError::in_template("describing the template", HostError::at(part, error))
         })
@@ -407,7 +423,9 @@ mod tests {
         let fills = AtomicU32::new(0);
         let fill = |data: &Path| {
             fills.fetch_add(1, Ordering::Relaxed);
-            fs::write(data.join("rows"), "1\n").map_err(FillError::from)
+            fs::write(data.join("rows"), "1\n")
+                .map(|()| None)
+                .map_err(FillError::from)
         };
         let recipe = Recipe {
             description: "one".into(),
@@ -446,7 +464,7 @@ mod tests {
     fn another_description_or_program_is_another_template() {
         let base = tempfile::tempdir().expect("temporary directory");
         let path = program(base.path());
-        let fill = |_: &Path| Ok(());
+        let fill = |_: &Path| Ok(None);
         let digest_of = |description: &str| {
             digest(&Recipe {
                 description: description.into(),
@@ -476,7 +494,7 @@ mod tests {
             };
             build(&RealHost, &templates, &recipe, &patient).expect("built")
         };
-        let (root, data) = (|_: &Path| Ok(Versions::new()), |_: &Path| Ok(()));
+        let (root, data) = (|_: &Path| Ok(Versions::new()), |_: &Path| Ok(None));
         let (one, two) = (
             built("one", None, Fill::Root(&root)),
             built("two", None, Fill::Root(&root)),
@@ -521,7 +539,11 @@ mod tests {
             };
             build(&RealHost, &templates, &recipe, &patient).expect("built")
         };
-        let fill = |data: &Path| fs::write(data.join("rows"), "1\n").map_err(FillError::from);
+        let fill = |data: &Path| {
+            fs::write(data.join("rows"), "1\n")
+                .map(|()| None)
+                .map_err(FillError::from)
+        };
         let (data, first) = (built(Fill::DataOnly(&fill)), built(Fill::Program));
         assert!(check_top(&data, "g1").is_err(), "there is nothing to run");
         let whole = data.with_program(&first);
@@ -547,7 +569,7 @@ mod tests {
     fn patience_with_another_builder_can_end() {
         let base = tempfile::tempdir().expect("temporary directory");
         let templates = base.path().join("templates");
-        let fill = |_: &Path| Ok(());
+        let fill = |_: &Path| Ok(None);
         let recipe = Recipe {
             description: "one".into(),
             program: program(base.path()),
@@ -613,7 +635,7 @@ mod tests {
         assert!(error.to_string().contains("no data today"), "{error}");
         assert_eq!(fs::read_dir(&templates).expect("read").count(), 0);
 
-        let (data, root) = (|_: &Path| Ok(()), |_: &Path| Ok(Versions::new()));
+        let (data, root) = (|_: &Path| Ok(None), |_: &Path| Ok(Versions::new()));
         for (fill, steps) in [
             (Fill::Data(&data), 7),
             (Fill::DataOnly(&data), 6),

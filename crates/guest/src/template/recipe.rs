@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rookery_stats::DatabaseLoad;
+
 use super::lease::Lease;
 use crate::error::FillError;
 
@@ -16,12 +18,12 @@ pub type Versions = BTreeMap<String, String>;
 /// How a layer gets its content.
 #[derive(Clone, Copy)]
 pub enum Fill<'a> {
-    /// Fills the data directory. The program is installed in the layer as well, so that guests can
-    /// stand on it.
-    Data(&'a (dyn Fn(&Path) -> Result<(), FillError> + Sync)),
+    /// Fills the data directory, and says how a database was loaded, where it holds one. The
+    /// program is installed in the layer as well, so that guests can stand on it.
+    Data(&'a (dyn Fn(&Path) -> Result<Option<DatabaseLoad>, FillError> + Sync)),
     /// Fills the data directory, and the program has no part in it: the layer holds none (a new
     /// program leaves it valid). Guests stand on it [with a program](Template::with_program).
-    DataOnly(&'a (dyn Fn(&Path) -> Result<(), FillError> + Sync)),
+    DataOnly(&'a (dyn Fn(&Path) -> Result<Option<DatabaseLoad>, FillError> + Sync)),
     /// The program and nothing else, to be put on data.
     Program,
     /// Makes a whole root file system in an empty directory, and says what is in it. The layer
@@ -78,6 +80,10 @@ pub struct Template {
     pub program: PathBuf,
     /// Root directories of all layers, the top first.
     pub layers: Vec<PathBuf>,
+    /// How its database was loaded when it was built, where it holds one.
+    pub load: Option<DatabaseLoad>,
+    /// Whether it was built just now, and not found.
+    pub built: bool,
     /// Keeps it from being removed.
     pub(super) lease: Lease,
 }

@@ -299,7 +299,7 @@ mod tests {
         }
 
         fn data(&self, base: Option<&Template>) -> Template {
-            self.build("some data", base, Fill::Data(&|_| Ok(())))
+            self.build("some data", base, Fill::Data(&|_| Ok(None)))
         }
 
         fn remove(&self, choice: &TemplateChoice, with_dependents: bool) -> TemplateRemoval {
@@ -403,7 +403,7 @@ mod tests {
             place.build(
                 &format!("data {description}"),
                 None,
-                Fill::Data(&|_| Ok(())),
+                Fill::Data(&|_| Ok(None)),
             );
         }
         let removed = |prefix: &str| {
@@ -433,7 +433,7 @@ mod tests {
     fn only_the_unused_are_chosen_by_age() {
         let place = Place::new();
         let old = place.data(None).digest;
-        place.build("other data", None, Fill::Data(&|_| Ok(())));
+        place.build("other data", None, Fill::Data(&|_| Ok(None)));
         let day = Duration::from_secs(86400);
         let used = File::options()
             .write(true)

@@ -145,7 +145,7 @@ mod tests {
         let place = tempfile::tempdir().expect("temporary directory");
         let (program, templates) = (place.path().join("script"), place.path().join("templates"));
         fs::write(&program, "#!/bin/sh\n").expect("written");
-        let fill = |_: &Path| Ok::<(), FillError>(());
+        let fill = |_: &Path| Ok::<_, FillError>(None);
         let recipe = recipe(&program, Fill::Data(&fill));
         let built = build_template(&templates, &recipe, &patient).expect("built");
         change(&templates, &built);

@@ -553,7 +553,7 @@ fn every_failing_step_leaves_nothing(kind: Kind) {
 /// no trace of the guest.
 fn live(fixture: &Fixture, kind: Kind, host: &Arc<FaultyHost>) -> Result<(), GuestError> {
     let lab = fixture.lab_on(kind, Arc::clone(host) as Arc<dyn rookery_host::Host>)?;
-    let fill = |_: &std::path::Path| Ok(());
+    let fill = |_: &std::path::Path| Ok(None);
     let program = std::env::current_exe().expect("own path");
     let recipe = rookery_guest::Recipe {
         description: "conformance, empty".into(),

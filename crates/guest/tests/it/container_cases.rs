@@ -130,7 +130,7 @@ fn cpu_is_shared_by_weight(kind: Kind) {
     assert!(used[1] > 1.5 * used[0] && used[0] > 0.0, "{used:?} us");
 }
 
-fn memory_limit_is_in_force(kind: Kind) {
+pub(crate) fn memory_limit_is_in_force(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
     let mut guest = healthy(

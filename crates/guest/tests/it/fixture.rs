@@ -109,7 +109,11 @@ fn site(run: &str, dir: &Path, templates: &Path) -> RunDirs {
 
 /// The template of the suite: this executable, and a data directory with one file.
 pub(crate) fn template(lab: &dyn Lab) -> Template {
-    let fill = |data: &Path| std::fs::write(data.join("row"), "first").map_err(FillError::from);
+    let fill = |data: &Path| {
+        std::fs::write(data.join("row"), "first")
+            .map(|()| None)
+            .map_err(FillError::from)
+    };
     build(lab, "conformance", None, Fill::Data(&fill))
 }
 
@@ -145,7 +149,7 @@ pub(crate) fn layered(lab: &dyn Lab) -> Template {
                 .try_for_each(|path| std::os::unix::fs::chown(path, Some(33), Some(33))),
             false => Ok(()),
         });
-        given.map_err(FillError::from)
+        given.map(|()| None).map_err(FillError::from)
     };
     let data = build(
         lab,

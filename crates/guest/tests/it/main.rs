@@ -5,6 +5,7 @@
 //! called with `controller`, it is a controller that makes guests and waits to be killed; with
 //! `child-that-dies`, one that dies by itself. That is why there is no harness of Rust's here.
 
+mod bare_cases;
 mod beyond;
 mod cases;
 mod container_cases;
@@ -46,9 +47,13 @@ fn main() {
 
 fn trials() -> Vec<Trial> {
     let bare: &[Case] = cases::PROCESS;
+    let of_root = match rustix::process::geteuid().is_root() {
+        true => bare_cases::CASES,
+        false => &[],
+    };
     let kinds: [(Kind, &str, Vec<&[Case]>); 4] = [
         (Kind::Fake, "fake", vec![cases::ALL]),
-        (Kind::Bare, "bare", vec![cases::ALL, bare]),
+        (Kind::Bare, "bare", vec![cases::ALL, bare, of_root]),
         (
             Kind::Container,
             "container",

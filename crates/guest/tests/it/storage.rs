@@ -151,7 +151,9 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
 /// A template with one MiB of data, whose program is `program`.
 fn template(lab: &dyn Lab, program: &str) -> Template {
     let fill = |data: &Path| {
-        fs::write(data.join("rows"), vec![7; 1 << 20]).map_err(rookery_guest::FillError::from)
+        fs::write(data.join("rows"), vec![7; 1 << 20])
+            .map(|()| None)
+            .map_err(rookery_guest::FillError::from)
     };
     let recipe = Recipe {
         description: "storage".to_owned(),

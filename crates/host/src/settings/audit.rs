@@ -115,6 +115,8 @@ fn absent(knob: &'static Knob, profiles: &[Profile]) -> AuditRow {
             format!("/sys/devices/system/cpu/cpu*/cpuidle/state*/{file}")
         }
         Place::ProcessLimit(_) => "/proc/self/limits".to_owned(),
+        Place::EachService => "/sys/fs/cgroup/system.slice".to_owned(),
+        Place::Swaps => "/proc/swaps".to_owned(),
     };
     AuditRow {
         knob: knob.key,

@@ -268,6 +268,26 @@ pub static KNOBS: &[Knob] = &[
         "processes and threads that a user may have, soft limit; each process inherits it from the \
          one that started it",
     ),
+    plain(
+        "service",
+        Place::EachService,
+        Domain::Words(&["stopped", "running"]),
+        Scope::Host,
+        "services of the system that run, of those that a profile names",
+    ),
+    plain(
+        "swap.devices",
+        Place::Swaps,
+        Domain::Words(&["none"]),
+        Scope::Host,
+        "devices and files to which memory is swapped",
+    ),
+    host(
+        "selinux.enforce",
+        "sys/fs/selinux/enforce",
+        SWITCH,
+        "whether SELinux refuses what its rules do not allow, or only logs it",
+    ),
     network(
         "net.core.somaxconn",
         "proc/sys/net/core/somaxconn",

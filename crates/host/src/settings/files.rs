@@ -14,6 +14,11 @@ const MAX_TEXT: u64 = 16 * 1024;
 /// all the same.
 const NO_DISKS: &[&str] = &["loop", "ram", "zram", "fd", "sr", "nbd"];
 const POLICIES: &str = "sys/devices/system/cpu/cpufreq";
+/// Where services have control groups, in version 1 and in version 2.
+const SERVICES: [&str; 2] = [
+    "sys/fs/cgroup/systemd/system.slice",
+    "sys/fs/cgroup/system.slice",
+];
 /// Where CPUs are listed.
 const CPUS: &str = "sys/devices/system/cpu";
 /// Where network namespaces have names: those of the lab, and those of everybody else.
@@ -93,6 +98,8 @@ impl Root {
         let mut found = match knob.place {
             Place::File(path) => self.single(path),
             Place::ProcessLimit(_) => self.single("proc/self/limits"),
+            Place::Swaps => self.single("proc/swaps"),
+            Place::EachService => self.services(devices),
             Place::EachIdleState(file) => self.idle_states(file, devices),
             Place::EachPolicy(file) => self.each(POLICIES, file, |name| {
                 name.starts_with("policy") && chosen(name, devices)
@@ -107,6 +114,29 @@ impl Root {
         };
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found
+    }
+
+    /// The services of these names that run; each has a control group with processes.
+    fn services(&self, names: &[String]) -> Vec<Instance> {
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let of_slice = |slice: &&str| {
+            let found = self.each(slice, "cgroup.procs", |name| {
+                name.strip_suffix(".service")
+                    .is_some_and(|service| chosen(service, names))
+            });
+            let runs = |instance: &Instance| {
+                self.read(&instance.path)
+                    .is_ok_and(|text| !text.trim().is_empty())
+            };
+            found.into_iter().filter(runs).collect::<Vec<_>>()
+        };
+        let found = SERVICES
+            .iter()
+            .map(of_slice)
+            .find(|found| !found.is_empty());
+        found.unwrap_or_default()
     }
 
     /// The states of all CPUs; the first of each has a CPU poll, and is no saving.
@@ -178,17 +208,16 @@ impl Root {
         match knob.place {
             Place::ProcessLimit(name) => process_limit(&text, name)
                 .ok_or_else(|| io::Error::other(format!("/proc/self/limits has no `{name}`"))),
+            Place::EachService => Ok("running".to_owned()),
+            Place::Swaps => Ok(swaps(&text)),
             _ => Ok(knob.present(&text)),
         }
     }
 
     /// Why a knob cannot be turned here; `None` when it can.
     pub(crate) fn fixed(&self, knob: &Knob, instance: &Instance, present: &str) -> Option<String> {
-        if matches!(knob.place, Place::ProcessLimit(_)) {
-            return Some(
-                "set it where the servers are started: `ulimit`, or Limit...= of a service"
-                    .to_owned(),
-            );
+        if let Some(means) = knob.place.changed_by() {
+            return Some(means.to_owned());
         }
         if knob.key == "cpu.smt" && !["on", "off"].contains(&present) {
             return Some(format!("this machine says `{present}`"));
@@ -268,6 +297,20 @@ fn chosen(name: &str, devices: &[String]) -> bool {
     devices.is_empty() || devices.iter().any(meant)
 }
 
+/// The names in the text of `/proc/swaps`, whose first line has heads; `none` where there are none.
+fn swaps(text: &str) -> String {
+    let names: Vec<&str> = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(" ")
+    }
+}
+
 /// The soft limit of a name in the text of `/proc/self/limits`.
 fn process_limit(text: &str, name: &str) -> Option<String> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -326,6 +369,44 @@ mod tests {
         );
         assert_eq!(process_limit("Max open files", "Max open files"), None);
         assert_eq!(process_limit("", "Max open files"), None);
+    }
+
+    #[test]
+    fn services_and_swap_are_shown_and_never_changed() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let put = |path: &str, text: &str| {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().expect("a directory")).expect("made");
+            fs::write(path, text).expect("written");
+        };
+        for (service, processes) in [("cups", "12\n"), ("atd", "\n"), ("sshd", "7\n")] {
+            let slice = "sys/fs/cgroup/system.slice";
+            put(
+                &format!("{slice}/{service}.service/cgroup.procs"),
+                processes,
+            );
+        }
+        put(
+            "proc/swaps",
+            "Filename Type Size Used Priority\n/dev/sda2 partition 9 0 -2\n",
+        );
+        let root = Root::at(directory.path());
+        let service = super::super::knob("service").expect("a knob");
+        let wanted = ["cups", "atd", "acpid"].map(str::to_owned);
+        let found = root.instances(service, &wanted);
+        let names: Vec<&str> = found.iter().map(|instance| &*instance.name).collect();
+        assert_eq!(
+            names,
+            ["cups.service"],
+            "atd has ended, sshd is not asked for"
+        );
+        assert_eq!(root.present(service, &found[0]).expect("read"), "running");
+        assert!(root.instances(service, &[]).is_empty());
+        let swap = super::super::knob("swap.devices").expect("a knob");
+        let devices = root.instances(swap, &[]);
+        assert_eq!(root.present(swap, &devices[0]).expect("read"), "/dev/sda2");
+        assert!(root.fixed(swap, &devices[0], "/dev/sda2").is_some());
+        assert_eq!(swaps("Filename Type\n"), "none");
     }
 
     #[test]

@@ -36,6 +36,27 @@ pub(crate) enum Place {
     /// A limit of each process, by its name in `/proc/self/limits`; that of this process is shown.
     /// Nothing outside of a process can change it for its children.
     ProcessLimit(&'static str),
+    /// Services of the system that run, by their names without `.service`. Without names in a
+    /// profile there are none: which are needed is for their users to say.
+    EachService,
+    /// The devices and files to which memory is swapped.
+    Swaps,
+}
+
+impl Place {
+    /// What changes such a setting, where Rookery does not.
+    pub(crate) fn changed_by(self) -> Option<&'static str> {
+        match self {
+            Self::ProcessLimit(_) => {
+                Some("set it where the servers are started: `ulimit`, or Limit...= of a service")
+            }
+            Self::EachService => Some("stop it with `systemctl disable --now`"),
+            Self::Swaps => Some("use `swapon` and `swapoff`, and /etc/fstab"),
+            Self::File(_) | Self::EachDisk(_) | Self::EachPolicy(_) | Self::EachIdleState(_) => {
+                None
+            }
+        }
+    }
 }
 
 /// What a knob may hold.

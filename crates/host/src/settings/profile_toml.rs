@@ -44,6 +44,10 @@ const EMBEDDED: &[(&str, &str)] = &[
         include_str!("../../../../stacks/host/enterprise-storage.toml"),
     ),
     (
+        "few-services",
+        include_str!("../../../../stacks/host/few-services.toml"),
+    ),
+    (
         "many-connections",
         include_str!("../../../../stacks/host/many-connections.toml"),
     ),
@@ -464,8 +468,12 @@ impl Reader<'_> {
         let Some(devices) = devices else {
             return Some(Vec::new());
         };
-        let of_one_file =
-            |knob: &&Knob| matches!(knob.place, Place::File(_) | Place::ProcessLimit(_));
+        let of_one_file = |knob: &&Knob| {
+            matches!(
+                knob.place,
+                Place::File(_) | Place::ProcessLimit(_) | Place::Swaps
+            )
+        };
         if let Some(knob) = knob.filter(of_one_file) {
             self.say(
                 &devices.span(),

@@ -1,8 +1,8 @@
 //! From evidence to a record: audits, faults, verdict, outcome.
 
 use rookery_stats::{
-    GuestMeasurement, HostSize, MachineLook, Measurement, Mode, OtherProgram, ResourceSample,
-    Surroundings, checks::Remark, qos, trial_checks::of_trial,
+    DatabaseLoad, GuestMeasurement, HostSize, MachineLook, Measurement, Mode, OtherProgram,
+    ResourceSample, Surroundings, checks::Remark, qos, trial_checks::of_trial,
 };
 use rookery_store::{
     AuditRow, GroupRecord, GuestAudit, GuestLog, Outcome, Reason, TrialRecord, Tuning,
@@ -155,6 +155,7 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
         audits,
         logs,
         tunings,
+        loads: Vec::new(),
         ready_s,
     }
 }
@@ -272,7 +273,10 @@ pub(crate) fn ended(trial: u32, record: &TrialRecord) -> Event {
         trial,
         outcome: outcome_name(record.outcome).to_owned(),
         reasons: texts(&record.reasons),
-        headline: record.measurement.as_ref().and_then(headline),
+        headline: match &record.measurement {
+            Some(measurement) => headline(measurement),
+            None => load_time(record),
+        },
         qos: limits_kept(record),
     }
 }
@@ -305,6 +309,16 @@ fn headline(measurement: &Measurement) -> Option<Headline> {
     })
 }
 
+/// The time in which the last database of a trial was loaded.
+fn load_time(record: &TrialRecord) -> Option<Headline> {
+    let loads: Vec<DatabaseLoad> = record.loads.iter().map(|own| own.load).collect();
+    Some(Headline {
+        metric: "load_time".to_owned(),
+        value: DatabaseLoad::together(&loads)?.total_s(),
+        rate: "s to load".to_owned(),
+    })
+}
+
 fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Done => "done",
@@ -331,6 +345,7 @@ mod tests {
             audits: Vec::new(),
             logs: Vec::new(),
             tunings: Vec::new(),
+            loads: Vec::new(),
             ready_s: 0.0,
         };
         let Event::TrialEnded { headline, qos, .. } = ended(1, &record) else {

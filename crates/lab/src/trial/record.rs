@@ -22,6 +22,7 @@ pub(crate) fn failed(reason: &str, ready_s: f64) -> TrialRecord {
         audits: Vec::new(),
         logs: Vec::new(),
         tunings: Vec::new(),
+        loads: Vec::new(),
         ready_s,
     }
 }

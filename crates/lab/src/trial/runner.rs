@@ -16,6 +16,7 @@ use super::{
     context::{TrialContext, TrialRunner},
     judgement::{Evidence, Measured, Told, audit, judge, texts},
     load::observe,
+    load_time::of_templates,
     placement,
     record::{failed, logs, reason, tunings},
 };
@@ -159,13 +160,29 @@ impl<'a> TrialRunner<'a> {
         }
         let began = Instant::now();
         let record = match self.measure(trial, &mut guests) {
-            Ok(record) => record,
+            Ok(record) => TrialRecord {
+                loads: of_templates(trial),
+                ..record
+            },
             Err(Failure::Trial(error)) => TrialRecord {
                 logs: logs(guests.guests()),
                 ..failed(&reason(&error), began.elapsed().as_secs_f64())
             },
             Err(Failure::Run(error)) => return Err(error),
         };
+        self.finish(guests, record, began)
+    }
+
+    /// Remove the guests of a trial, and put the settings of the host back.
+    ///
+    /// # Errors
+    /// When a setting cannot be put back.
+    pub(super) fn finish(
+        &self,
+        mut guests: GuestSet<'_>,
+        record: TrialRecord,
+        began: Instant,
+    ) -> Result<TrialEnd, LabError> {
         let seconds = began.elapsed().as_secs_f64();
         tracing::info!(seconds, reasons = ?record.reasons, "the trial was performed");
         let removed = guests.remove();

@@ -83,6 +83,7 @@ impl Shop<'_> {
             }),
             pacing: wanted.pacing,
             think_time: wanted.think_time,
+            think_distribution: wanted.think_distribution,
         }
     }
 }

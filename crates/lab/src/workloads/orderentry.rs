@@ -74,6 +74,7 @@ pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn OrderentryStack) -> Te
         binding: wanted.binding,
         mix: wanted.mix,
         pacing: wanted.pacing,
+        think: wanted.think_distribution,
         delivery: wanted.delivery,
         max_retries: wanted.max_retries,
         patience: None,

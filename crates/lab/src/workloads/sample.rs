@@ -19,6 +19,7 @@ pub(super) fn load(request: &LoadRequest<'_>, stack: &SampleGuests) -> Users {
         }),
         pacing: wanted.pacing,
         think_time: wanted.think_time,
+        think_distribution: wanted.think_distribution,
     };
     Users(config(request, &behaviour))
 }

@@ -5,6 +5,7 @@ use std::{sync::atomic::AtomicBool, time::Duration, time::Instant};
 use rookery_driver::{Phases, Progress};
 use rookery_stats::{Measurement, Pacing};
 use rookery_web::{Assignment, Config, Limits, Script};
+use rookery_workload::DelayDistribution;
 
 use super::{LoadRequest, TrialLoad};
 use crate::{
@@ -43,6 +44,8 @@ pub(super) struct Behaviour {
     pub(super) pacing: Pacing,
     /// Mean think time or cycle time.
     pub(super) think_time: Duration,
+    /// How think times scatter about their mean.
+    pub(super) think_distribution: DelayDistribution,
 }
 
 /// The configuration of the driver for one group of a trial.
@@ -67,6 +70,7 @@ pub(super) fn config(request: &LoadRequest<'_>, behaviour: &Behaviour) -> Config
         load: driver_load(load, request.point),
         pacing: behaviour.pacing,
         think_time: behaviour.think_time,
+        think_distribution: behaviour.think_distribution,
         timeout: load.timeout,
         limits: Limits::default(),
         seed: request.seed,

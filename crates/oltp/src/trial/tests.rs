@@ -28,6 +28,7 @@ pub(super) fn config() -> TrialConfig {
         binding: Binding::Uniform,
         mix: Mix::Deck,
         pacing: Pacing::None,
+        think: rookery_workload::DelayDistribution::TruncatedExponential,
         delivery: DeliveryMode::Inline,
         max_retries: 10,
         patience: None,

@@ -68,6 +68,7 @@ fn payment() -> Input {
         binding: Binding::Uniform,
         mix: Mix::Deck,
         pacing: Pacing::None,
+        think: rookery_workload::DelayDistribution::TruncatedExponential,
         seed: 1,
     };
     let mut terminal = Terminal::new(&plan, 0);

@@ -61,6 +61,7 @@ fn config(guests: Vec<TrialGuest>, steady: Duration) -> TrialConfig {
         binding: Binding::Uniform,
         mix: Mix::Deck,
         pacing: Pacing::None,
+        think: rookery_workload::DelayDistribution::TruncatedExponential,
         delivery: DeliveryMode::Inline,
         max_retries: 10,
         patience: None,

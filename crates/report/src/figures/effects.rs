@@ -35,16 +35,22 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
     } else {
         ""
     };
+    let better = if analysis.run.loads_alone {
+        "Less is better".to_owned()
+    } else {
+        format!(
+            "Throughput: more is better; {} p95: less is better",
+            words::unit(run)
+        )
+    };
     (!panels.is_empty()).then(|| Figure {
         id: "effects".to_owned(),
         title: "What each tuning is worth".to_owned(),
         caption: format!(
             "{}. Change against the reference level, from trials of one block: they ran back to \
              back and differ in factor levels alone. \
-             Whiskers: 95 % interval of the mean log ratio over blocks (Student's t). Throughput: \
-             more is better; {} p95: less is better.{cut}",
+             Whiskers: 95 % interval of the mean log ratio over blocks (Student's t). {better}.{cut}",
             loop_type(run),
-            words::unit(run)
         ),
         panels,
         ..Figure::default()
@@ -64,8 +70,10 @@ fn layouts(worths: &[Worth]) -> Vec<&str> {
 
 fn panel<'a>(label: &str, unit: &str, worths: impl Iterator<Item = &'a Worth>) -> Option<Panel> {
     let worths: Vec<&Worth> = worths.collect();
-    let series: Vec<Series> = EffectMetric::ALL
-        .into_iter()
+    let compared = worths.first().map_or(&[][..], |worth| &worth.compared);
+    let series: Vec<Series> = compared
+        .iter()
+        .map(|compared| compared.metric)
         .map(|metric| Series {
             name: metric.name(unit),
             mark: Mark::Forest,

@@ -1,6 +1,6 @@
 //! The comparison as one self-contained page: sentences, forest figures of the changes, tables.
 
-use rookery_analysis::compare::{Comparison, Finding, Metric, Scale};
+use rookery_analysis::compare::{Comparison, Finding, Scale};
 use rookery_stats::Goal;
 
 use super::sheet::{self, Section};
@@ -92,7 +92,8 @@ fn panels(comparison: &Comparison) -> Vec<Panel> {
     });
     let mut all = vec![panel("Change over all points together", overall.into())];
     if comparison.points.len() > 1 {
-        for metric in Metric::ALL.into_iter().filter(|metric| metric.is_primary()) {
+        let primary = comparison.primary().map(|finding| finding.metric);
+        for metric in primary {
             let of_point = |point: &rookery_analysis::compare::PointComparison| {
                 let finding = point
                     .findings

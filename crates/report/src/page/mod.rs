@@ -67,6 +67,7 @@ struct Page<'a> {
     baselines: Table,
     groups: Table,
     scores: Table,
+    loads: Table,
     response: Table,
     metrics: Table,
     metric_meanings: Table,
@@ -138,6 +139,7 @@ pub(crate) fn render(
         load_and_edge: LOAD_AND_EDGE,
         confirmed: tables::searches::confirmed(analysis),
         summary: summary_table(analysis),
+        loads: tables::loads::table_of(analysis),
         baselines: tables::baselines::against(analysis),
         groups: tables::tiles::groups(analysis),
         scores: tables::tiles::scores(analysis),
@@ -190,6 +192,9 @@ fn rendered(
 
 /// Throughput and costs side by side: the page is wider than a terminal.
 fn summary_table(analysis: &Analysis) -> Table {
+    if analysis.run.loads_alone {
+        return tables::table(&[], Vec::new());
+    }
     let mut table = tables::summary::throughput(analysis);
     let costs = tables::summary::costs(analysis);
     table.heads.extend(costs.heads.into_iter().skip(1));

@@ -14,7 +14,7 @@ use rookery_store::TrialStatus;
 use super::{
     MOST_SENTENCES, baselines,
     effects::{cannot_say, name, verdict},
-    format, layers, limits, searches, splits,
+    format, layers, limits, loads, searches, splits,
 };
 
 /// What was found: the largest loads, what the factors are worth, one big guest against its splits,
@@ -33,7 +33,11 @@ pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
         return sentences;
     }
     sentences.extend(caveat(run));
+    sentences.extend(loads::sentences(analysis));
     sentences.extend(worths(&analysis.effects, analysis.workload.unit));
+    if analysis.run.loads_alone {
+        return sentences;
+    }
     sentences.extend(splits::sentences(&analysis.points));
     sentences.extend(best(run, analysis, limits.as_deref()));
     sentences.extend(baselines::sentences(analysis));

@@ -176,6 +176,7 @@ pub(crate) fn value(metric: Metric, value: Option<f64>) -> String {
     format::or_none(value, |value| match metric {
         Metric::Throughput => format::number(value),
         Metric::Errors => format::percent(value),
+        Metric::LoadTime => format::seconds(value),
         _ => format!("{} ms", format::number(value)),
     })
 }

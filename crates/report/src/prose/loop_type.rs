@@ -1,7 +1,8 @@
 //! How load came, in the words that stand beside every figure of response times.
 
 use rookery_analysis::Run;
-use rookery_study::{Arrivals, Course, OpenLoad, Study, Visit};
+use rookery_study::{Arrivals, Course, Measure, OpenLoad, Study, Visit};
+use rookery_workload::DelayDistribution;
 
 use super::{format, words};
 
@@ -84,6 +85,9 @@ pub(crate) fn loop_type(run: &Run) -> String {
 
 fn of_load(run: &Run) -> String {
     let study = &run.header.study;
+    if study.measure == Measure::LoadTime {
+        return "Databases are loaded; no users".to_owned();
+    }
     if study.workload.think_time().is_none() {
         return of_operations(run, study);
     }
@@ -99,7 +103,13 @@ fn of_load(run: &Run) -> String {
         return "Closed loop, think time as the variant says".to_owned();
     }
     let pause = study.workload.think_time();
-    let think = format::seconds(pause.map_or(0.0, |pause| pause.mean.as_secs_f64()));
+    let mean = format::seconds(pause.map_or(0.0, |pause| pause.mean.as_secs_f64()));
+    let distribution = pause.map(|pause| pause.distribution).unwrap_or_default();
+    let think = if distribution == DelayDistribution::default() {
+        mean
+    } else {
+        format!("{mean} ({})", distribution.words())
+    };
     if let Some(open) = study.load.open() {
         return open_loop(run, open, &think);
     }

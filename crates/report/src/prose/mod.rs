@@ -8,6 +8,7 @@ pub(crate) mod effects;
 pub(crate) mod format;
 pub(crate) mod layers;
 pub(crate) mod limits;
+pub(crate) mod loads;
 pub(crate) mod loop_type;
 pub(crate) mod plain;
 pub(crate) mod scaling;

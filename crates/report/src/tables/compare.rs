@@ -75,10 +75,7 @@ pub(crate) fn overall_table(comparison: &Comparison) -> Table {
 
 /// One row per point with the primary metrics; nothing where there is only one.
 pub(crate) fn brief_table(comparison: &Comparison) -> Table {
-    let metrics: Vec<Metric> = Metric::ALL
-        .into_iter()
-        .filter(|metric| metric.is_primary())
-        .collect();
+    let metrics: Vec<Metric> = comparison.primary().map(|finding| finding.metric).collect();
     let mut names = vec!["point".to_owned(), "trials".to_owned()];
     names.extend(metrics.iter().map(|metric| comparison.name_of(*metric)));
     let cell = |finding: &Finding| match finding.verdict {

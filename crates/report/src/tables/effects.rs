@@ -1,6 +1,6 @@
 //! What each level is worth: the table.
 
-use rookery_analysis::effects::{EffectMetric, Worth};
+use rookery_analysis::effects::{Compared, Worth};
 
 use super::Table;
 use crate::prose::{
@@ -8,30 +8,14 @@ use crate::prose::{
     format,
 };
 
-/// Stands for the head that names the unit of work.
-const UNIT_P95: &str = "";
-
-const HEADS: [&str; 10] = [
-    "factor",
-    "level",
-    "against",
-    "throughput",
-    "verdict",
-    UNIT_P95,
-    "verdict",
-    "errors, before \u{2192} after",
-    "rests on",
-    "detectable",
-];
-
 /// The table of effects over all layouts, or by layout.
 pub(crate) fn table(worths: &[Worth], unit: &str) -> Table {
     let by_layout = worths.iter().any(|worth| worth.layout.is_some());
-    let name = |head: &&str| match *head {
-        UNIT_P95 => EffectMetric::UnitP95.name(unit),
-        head => head.to_owned(),
-    };
-    let mut heads: Vec<String> = HEADS.iter().map(name).collect();
+    let compared = worths.first().map_or(&[][..], |worth| &worth.compared);
+    let of_metric = |compared: &Compared| [compared.metric.name(unit), "verdict".to_owned()];
+    let mut heads: Vec<String> = ["factor", "level", "against"].map(str::to_owned).to_vec();
+    heads.extend(compared.iter().flat_map(of_metric));
+    heads.extend(["errors, before \u{2192} after", "rests on", "detectable"].map(str::to_owned));
     if by_layout {
         heads.insert(0, "layout".to_owned());
     }

@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod effects;
 pub(crate) mod evidence;
 pub(crate) mod layers;
+pub(crate) mod loads;
 pub(crate) mod machines;
 pub(crate) mod metrics;
 pub(crate) mod scaling;

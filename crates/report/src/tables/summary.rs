@@ -119,6 +119,7 @@ pub(crate) fn costs(analysis: &Analysis) -> Table {
             format::or_none(summary.error_share(), format::percent),
             format::or_none(summary.rollback_share, format::percent),
             format::or_none(summary.guest_cores.as_ref(), format::summary),
+            format::or_none(summary.throttled_cores.as_ref(), format::summary),
             format::or_none(summary.driver_share.as_ref(), format::mean_percent),
         ]
     };
@@ -127,6 +128,7 @@ pub(crate) fn costs(analysis: &Analysis) -> Table {
         "errors",
         "rollbacks",
         "guest CPU cores",
+        "throttled CPUs",
         "driver CPU",
     ];
     table(&heads, analysis.points.iter().map(row).collect())

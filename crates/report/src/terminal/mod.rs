@@ -71,16 +71,18 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize) -> String {
     if !analysis.searches.is_empty() {
         text += &format!("{}\n\n", LOAD_AND_EDGE);
     }
-    for table in [
+    let of_users = [
         tables::summary::throughput(analysis),
         narrow(tables::summary::response(analysis)),
         tables::summary::costs(analysis),
         tables::baselines::against(analysis),
         tables::tiles::groups(analysis),
         tables::tiles::scores(analysis),
-    ] {
+    ];
+    for table in of_users.into_iter().filter(|_| !analysis.run.loads_alone) {
         text += &fitted(table, width);
     }
+    text += &fitted(tables::loads::table_of(analysis), width);
     text += &fitted(tables::arrivals::table(run), width);
     text += &of_workload(run, analysis, width);
     text += &fairness(run, analysis, width);

@@ -258,6 +258,7 @@ pub(crate) fn record(point: &Point, repeat: u32, qos: &Qos) -> TrialRecord {
         other_programs: Vec::new(),
         logs: names.iter().map(log).collect(),
         tunings: names.iter().map(tuning).collect(),
+        loads: Vec::new(),
         ready_s: 0.25 * loss,
     }
 }
@@ -380,6 +381,7 @@ fn resources(guests: &[String], capacity: f64) -> Vec<ResourceSample> {
                 memory_bytes: memory_mib << 20,
                 io: None,
                 parts: None,
+                throttled_cores: None,
             });
         };
         guests

@@ -6,7 +6,7 @@ use rookery_analysis::{Run, TrialData, search};
 use rookery_lab::{Conductor, Event, Summary};
 use rookery_model::search::Ending;
 use rookery_store::{Store, TrialStatus};
-use rookery_study::vm_shape::GuestNet;
+use rookery_study::{Measure, vm_shape::GuestNet};
 
 use crate::{
     cli::{Places, RunArgs},
@@ -166,6 +166,9 @@ fn verdict(store: &Store) -> Result<Code, Failure> {
     if !without.is_empty() {
         let failed = without.iter().any(|id| status(*id, TrialStatus::Failed));
         return Ok(if failed { Code::Guest } else { Code::Driver });
+    }
+    if run.header.study.measure == Measure::LoadTime {
+        return Ok(Code::Done);
     }
     for search in &plan.searches {
         let found = search::found(plan, search, &run.trials)

@@ -348,7 +348,7 @@ fn wrong_profiles_are_refused_before_anything_is_changed() {
         2,
     );
     assert!(
-        unknown.contains("enterprise-storage, many-connections"),
+        unknown.contains("enterprise-storage, few-services, many-connections"),
         "{unknown}"
     );
     let text = "name = \"x\"\ntitle = \"X\"\n[[setting]]\nknob = \"swappiness\"\nvalue = \
@@ -432,7 +432,7 @@ fn a_study_holds_settings_in_the_trials_that_ask_for_them() {
     for command in ["check", "plan", "run"] {
         let told = said(&place, &[command, &unknown], 3);
         assert!(
-            told.contains("enterprise-storage, many-connections"),
+            told.contains("enterprise-storage, few-services, many-connections"),
             "{command}: {told}"
         );
     }

@@ -17,6 +17,7 @@ mod interrupt;
 mod lamp;
 mod lamp_ends;
 mod layouts;
+mod load_time;
 mod machines;
 mod open;
 mod orderentry_resume;

@@ -78,7 +78,9 @@ impl Workshop {
             program: "/bin/sh".into(),
             base,
             fill: Fill::Data(&|data| {
-                fs::write(data.join("rows"), "1").map_err(rookery_guest::FillError::from)
+                fs::write(data.join("rows"), "1")
+                    .map(|()| None)
+                    .map_err(rookery_guest::FillError::from)
             }),
         };
         build_template(&self.path("templates"), &recipe, &rookery_guest::patient).expect("built")

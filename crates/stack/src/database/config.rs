@@ -33,5 +33,15 @@ pub fn builder(software: &Software) -> SupervisedService {
     }
 }
 
+/// The service of a guest whose database is loaded under the clock: as [`builder`], but with the
+/// settings of a tuning.
+#[must_use]
+pub fn loading(software: &Software, tuned: &Tuned) -> SupervisedService {
+    match software.engine {
+        Engine::Mariadb => mariadb::loading(software, tuned),
+        Engine::Postgresql => postgresql::loading(software, tuned),
+    }
+}
+
 #[cfg(test)]
 mod tests;

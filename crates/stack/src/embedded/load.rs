@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rookery_stats::DatabaseLoad;
 use rookery_workload::dvdstore::{
     Rows, Size, WordLists,
     data::{
@@ -47,6 +48,8 @@ pub struct LoadSummary {
     pub bytes: u64,
     /// How long it took.
     pub took: Duration,
+    /// Its parts.
+    pub parts: DatabaseLoad,
 }
 
 /// Make a database of `size` at `database`, with titles and actors from `words`, and report to
@@ -73,10 +76,11 @@ pub fn load(
     let loaded =
         fill(&part, size, words, progress).and_then(|rows| Ok((rows, publish(&part, database)?)));
     match loaded {
-        Ok((rows, bytes)) => Ok(LoadSummary {
-            rows,
+        Ok((filled, bytes)) => Ok(LoadSummary {
+            rows: filled.rows,
             bytes,
             took: start.elapsed(),
+            parts: filled.parts(start.elapsed(), bytes),
         }),
         Err(error) => {
             // The first error is the one to tell; a remainder is replaced by the next load.
@@ -103,13 +107,39 @@ fn remove_stale(part: &Path) -> Result<(), EmbeddedError> {
     }
 }
 
-/// Everything into the file at `part`. Returns the rows made.
+/// A file that is filled.
+struct Filled {
+    rows: u64,
+    /// When the empty tables, all rows and all indexes were there, since the begin.
+    created: Duration,
+    loaded: Duration,
+    indexed: Duration,
+}
+
+impl Filled {
+    /// The parts of a load that was `whole` after this time.
+    fn parts(&self, whole: Duration, bytes: u64) -> DatabaseLoad {
+        let between = |from: Duration, to: Duration| to.saturating_sub(from).as_secs_f64();
+        DatabaseLoad {
+            create_s: self.created.as_secs_f64(),
+            rows_s: between(self.created, self.loaded),
+            index_s: between(self.loaded, self.indexed),
+            check_s: 0.0,
+            close_s: between(self.indexed, whole),
+            rows: self.rows,
+            bytes,
+        }
+    }
+}
+
+/// Everything into the file at `part`.
 fn fill(
     part: &Path,
     size: Size,
     words: &WordLists,
     progress: &dyn Fn(LoadProgress) -> ControlFlow<()>,
-) -> Result<u64, EmbeddedError> {
+) -> Result<Filled, EmbeddedError> {
+    let began = Instant::now();
     let connection = Connection::open(part).at(part, "creating the database")?;
     settle(&connection).at(part, "setting up the database")?;
     // The block of common file systems and the unit of the page cache: a page never needs two
@@ -136,6 +166,7 @@ fn fill(
         .execute_batch(schema::TABLES)
         .at(part, "creating the tables")?;
 
+    let created = began.elapsed();
     let rows = size.rows();
     let loader = Loader {
         connection: &connection,
@@ -147,7 +178,9 @@ fn fill(
     let (order_lines, sold) = loader.orders(rows)?;
     loader.products(rows, words)?;
     loader.inventory(&sold)?;
+    let loaded = began.elapsed();
     loader.indexes()?;
+    let indexed = began.elapsed();
     let meta = Meta {
         size,
         words: words_digest(words),
@@ -167,11 +200,16 @@ fn fill(
         .close()
         .map_err(|(_, source)| source)
         .at(part, "finishing")?;
-    Ok(CATEGORIES.len() as u64
-        + rows.customers
-        + rows.orders()
-        + 2 * order_lines
-        + 2 * rows.products)
+    Ok(Filled {
+        rows: CATEGORIES.len() as u64
+            + rows.customers
+            + rows.orders()
+            + 2 * order_lines
+            + 2 * rows.products,
+        created,
+        loaded,
+        indexed,
+    })
 }
 
 /// Make `part` durable and give it its name. Returns its bytes.

@@ -181,5 +181,19 @@ pub fn builder(software: &Software) -> SupervisedService {
     ])
 }
 
+/// The service of a guest whose database is loaded under the clock: as [`builder`], but with the
+/// settings of a tuning.
+#[must_use]
+pub fn loading(software: &Software, tuned: &Tuned, server: WebServer) -> SupervisedService {
+    SupervisedService::new([
+        ("services.toml", services::building(software)),
+        (
+            "initialise.sh",
+            mariadb::bootstrap_script(&software.mariadbd, &software.mariadb_share),
+        ),
+        ("mariadb.cnf", mariadb::config(tuned, server)),
+    ])
+}
+
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rookery_stats::DatabaseLoad;
 use rookery_workload::dvdstore::{CATEGORIES, Rows, Size, WordLists};
 
 use super::{
@@ -126,20 +127,35 @@ pub fn load(
     database.execute(schema::NEW_CUSTOMER)?;
     database.execute_script(schema::ACCOUNTS)?;
     categories(database)?;
+    let created = start.elapsed();
 
     let rows = size.rows();
-    let counts =
-        Loader::new(rows, words).run(database, streams.clamp(1, Table::ALL.len()), progress)?;
+    let streams = streams.clamp(1, Table::ALL.len());
+    let (counts, last_row) = Loader::new(rows, words).run(database, streams, progress)?;
+    let loaded = last_row.saturating_duration_since(start);
     // As each stream had: without it the server would read every row again to check what is
     // verified below.
     database.execute("SET SESSION foreign_key_checks = 0")?;
     database.execute_script(schema::KEYS)?;
     database.execute("SET SESSION foreign_key_checks = 1")?;
+    let indexed = start.elapsed();
     verify(database, rows, &counts)?;
+    let rows = counts.iter().map(|(_, count)| count).sum::<u64>() + CATEGORIES.len() as u64;
+    let bytes = bytes(database)?;
+    let seconds = |from: Duration, to: Duration| to.saturating_sub(from).as_secs_f64();
     Ok(LoadSummary {
-        rows: counts.iter().map(|(_, count)| count).sum::<u64>() + CATEGORIES.len() as u64,
-        bytes: bytes(database)?,
+        rows,
+        bytes,
         took: start.elapsed(),
+        parts: DatabaseLoad {
+            create_s: created.as_secs_f64(),
+            rows_s: seconds(created, loaded),
+            index_s: seconds(loaded.max(created), indexed),
+            check_s: seconds(indexed, start.elapsed()),
+            close_s: 0.0,
+            rows,
+            bytes,
+        },
     })
 }
 
@@ -231,25 +247,25 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Load all tables. Returns their rows.
+    /// Load all tables. Returns their rows, and when the last of them was sent.
     fn run(
         self,
         database: &Database,
         streams: usize,
         progress: &dyn Fn(LoadProgress) -> ControlFlow<()>,
-    ) -> Result<Vec<(Table, u64)>, LoadError> {
+    ) -> Result<(Vec<(Table, u64)>, Instant), LoadError> {
         let connections = (0..streams)
             .map(|_| database.another())
             .collect::<Result<Vec<_>, _>>()?;
         let (tell, told) = channel();
-        thread::scope(|scope| {
+        let last_row = thread::scope(|scope| {
             let threads = connections.into_iter().map(|connection| {
                 let (tell, loader) = (tell.clone(), &self);
                 thread::Builder::new().spawn_scoped(scope, move || loader.stream(connection, &tell))
             });
             let threads: Vec<_> = threads.collect();
             drop(tell);
-            self.report(&told, progress);
+            let last_row = self.report(&told, progress);
             let mut first = Ok(());
             for thread in threads {
                 let ended = match thread {
@@ -263,16 +279,19 @@ impl<'a> Loader<'a> {
                     first = first.and(ended);
                 }
             }
-            first
+            first.map(|()| last_row)
         })?;
-        Ok(self
-            .done
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner))
+        let done = self.done.into_inner();
+        Ok((done.unwrap_or_else(PoisonError::into_inner), last_row))
     }
 
-    /// Tell `progress` what the streams tell, until all have ended.
-    fn report(&self, told: &Receiver<Step>, progress: &dyn Fn(LoadProgress) -> ControlFlow<()>) {
+    /// Tell `progress` what the streams tell, until all have ended. Gives when the last row was
+    /// told.
+    fn report(
+        &self,
+        told: &Receiver<Step>,
+        progress: &dyn Fn(LoadProgress) -> ControlFlow<()>,
+    ) -> Instant {
         const EVERY: u64 = 100_000;
         let total: u64 = Table::ALL
             .iter()
@@ -283,10 +302,12 @@ impl<'a> Loader<'a> {
             .map(|table| table.indexes().len() as u64)
             .sum();
         let (mut loaded, mut told_of, mut indexed) = (0, 0, 0);
+        let mut last_row = Instant::now();
         for step in told {
             let at = match step {
                 Step::Rows(more) => {
                     loaded += more;
+                    last_row = Instant::now();
                     if loaded - told_of < EVERY && loaded < total {
                         continue;
                     }
@@ -310,6 +331,7 @@ impl<'a> Loader<'a> {
                 self.stop.store(true, Relaxed);
             }
         }
+        last_row
     }
 
     /// Load one table after the other until none is left.

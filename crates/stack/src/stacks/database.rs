@@ -7,6 +7,7 @@ use std::{net::SocketAddr, path::Path, time::Duration};
 
 use rookery_guest::{Guest, Kind, Template};
 use rookery_oltp::Target;
+use rookery_stats::DatabaseLoad;
 use rookery_study::{
     BufferPool, DatabaseUse, GuestShape, OrderentryData, OrderentryUse, Point, PointData, Study,
     WorkloadKind,
@@ -15,11 +16,11 @@ use rookery_workload::orderentry::Dialect;
 
 use self::template::health;
 use crate::{
-    BuiltStack, DatabaseProbe, EffectiveSetting, Found, GuestStack, OrderentryStack, PoolRange,
-    ProbedServer, Service, Stack, StackContext, StackError,
+    BuiltStack, DatabaseLoader, DatabaseProbe, EffectiveSetting, Found, GuestStack,
+    OrderentryStack, PoolRange, ProbedServer, Service, Stack, StackContext, StackError,
     database::{
         Account, Engine, EngineFacts as _, PoolChange, Server, Software, compare, cool,
-        guest as database_guest, pool_line, read_back, set_pool, take, warm,
+        guest as database_guest, loading, pool_line, read_back, set_pool, take, warm,
     },
     template::{check_root, has_root, root},
     tuning::{Component, KnownSettings, RequestedSettings, Tuned, TuningError},
@@ -63,6 +64,18 @@ impl DatabaseStack {
             max_in_flight: study.load.max_in_flight(),
             guest: study.guest.clone(),
         })
+    }
+
+    /// The root of its guests, built or found, and what is in it.
+    fn software(
+        &self,
+        context: &StackContext<'_>,
+    ) -> Result<(Option<Template>, Software), StackError> {
+        let root = root(context, self.engine.root(), self.name())?;
+        let path = root.as_ref().map_or(Path::new("/"), |root| &root.root);
+        let software = Software::find(self.engine, path)
+            .map_err(|error| StackError::not_ready(self.name(), error))?;
+        Ok((root, software))
     }
 
     /// The tuning for one guest of a point.
@@ -111,13 +124,7 @@ impl Stack for DatabaseStack {
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
         let data = data_of(self.name(), data)?;
-        let root = root(context, self.engine.root(), self.name())?;
-        let software = Software::find(
-            self.engine,
-            root.as_ref()
-                .map_or(Path::new("/"), |root| root.root.as_path()),
-        )
-        .map_err(|error| StackError::not_ready(self.name(), error))?;
+        let (root, software) = self.software(context)?;
         let template = template::loaded(context, root.as_ref(), &software, data)?;
         Ok(BuiltStack::Orderentry(Box::new(DatabaseGuests {
             stack: self.clone(),
@@ -126,6 +133,50 @@ impl Stack for DatabaseStack {
             template,
             pool: None,
         })))
+    }
+
+    fn loader(
+        &self,
+        context: &StackContext<'_>,
+        data: PointData,
+    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
+        let data = data_of(self.name(), data)?;
+        let (root, software) = self.software(context)?;
+        Ok(Box::new(ServerLoader {
+            template: template::empty(context, root.as_ref(), &software)?,
+            stack: self.clone(),
+            software,
+            data,
+        }))
+    }
+}
+
+/// Guests whose server is loaded under the clock.
+struct ServerLoader {
+    stack: DatabaseStack,
+    software: Software,
+    data: OrderentryData,
+    template: Template,
+}
+
+impl DatabaseLoader for ServerLoader {
+    fn template(&self) -> &Template {
+        &self.template
+    }
+
+    fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
+        let service = loading(&self.software, &self.stack.tuned(point, index)?);
+        let engine = self.stack.engine;
+        Ok(service.in_guest(engine.port(), health(engine), vec![engine.socket()]))
+    }
+
+    fn load(
+        &self,
+        context: &StackContext<'_>,
+        guest: &mut dyn Guest,
+        _cpus: &[u32],
+    ) -> Result<DatabaseLoad, StackError> {
+        template::load_in(context, guest, &self.software, self.data)
     }
 }
 

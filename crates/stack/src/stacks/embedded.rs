@@ -3,15 +3,17 @@
 use std::{path::Path, time::Duration};
 
 use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
+use rookery_stats::DatabaseLoad;
 use rookery_study::{DvdstoreUse, Pages, Point, PointData, Study, WorkloadKind};
 use rookery_workload::dvdstore::{Size, WordLists};
 
 use crate::{
-    BuiltStack, DvdstoreStack, Found, GuestStack, Service, Stack, StackContext, StackError,
+    BuiltStack, DatabaseLoader, DvdstoreStack, Found, GuestStack, Service, Stack, StackContext,
+    StackError,
     api::STOP_GRACE,
     embedded::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, audit, guest_args, load},
     service::USER,
-    template::give_to_guests,
+    template::{FileLoader, give_to_guests},
     workloads::{answer_purchase, found, shop_of, size_of},
 };
 
@@ -70,11 +72,9 @@ impl Stack for EmbeddedStack {
             program: context.program.to_owned(),
             base: None,
             fill: Fill::Data(&|data| {
-                load(&data.join(DATABASE_FILE), size, WordLists::own(), &|_| {
-                    context.go_on()
-                })
-                .map_err(FillError::from)?;
-                give_to_guests(data).map_err(FillError::from)
+                let load = fill(context, size, data).map_err(FillError::from)?;
+                give_to_guests(data).map_err(FillError::from)?;
+                Ok(Some(load))
             }),
         };
         Ok(BuiltStack::Dvdstore(Box::new(EmbeddedGuests {
@@ -83,6 +83,24 @@ impl Stack for EmbeddedStack {
             template: context.template(&recipe)?,
         })))
     }
+
+    fn loader(
+        &self,
+        context: &StackContext<'_>,
+        data: PointData,
+    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
+        let size = size_of(NAME, data)?;
+        let load = move |context: &StackContext<'_>, data: &Path| fill(context, size, data);
+        Ok(Box::new(FileLoader::new(context, load)?))
+    }
+}
+
+/// Make the database of `size` in the directory `data`.
+fn fill(context: &StackContext<'_>, size: Size, data: &Path) -> Result<DatabaseLoad, StackError> {
+    let summary = load(&data.join(DATABASE_FILE), size, WordLists::own(), &|_| {
+        context.go_on()
+    })?;
+    Ok(summary.parts)
 }
 
 /// Guests of the embedded stack.

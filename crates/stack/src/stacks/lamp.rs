@@ -6,6 +6,7 @@ mod template;
 use std::{collections::BTreeMap, path::Path};
 
 use rookery_guest::{Guest, Health, Kind, Template};
+use rookery_stats::DatabaseLoad;
 use rookery_study::{
     BufferPool, DvdstoreUse, GuestShape, LampUse, Pages, Point, PointData, Study, WorkloadKind,
 };
@@ -13,8 +14,8 @@ use rookery_workload::dvdstore::Size;
 
 use self::template::{SOCKET, database};
 use crate::{
-    BuiltStack, DvdstoreStack, EffectiveSetting, Found, GuestStack, Service, Stack, StackContext,
-    StackError, StackPart,
+    BuiltStack, DatabaseLoader, DvdstoreStack, EffectiveSetting, Found, GuestStack, Service, Stack,
+    StackContext, StackError, StackPart,
     api::STOP_GRACE,
     lamp::{
         self, DIRECTORY, HEALTH_PATH, Options, PORT, READ_BACK_PATHS, ReadBack, Servers, Software,
@@ -132,12 +133,7 @@ impl Stack for LampStack {
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
         let size = size_of(NAME, data)?;
-        let root = root(context, RootKind::Lamp, NAME)?;
-        let software = Software::find(
-            root.as_ref()
-                .map_or(Path::new("/"), |root| root.root.as_path()),
-        )
-        .map_err(|error| StackError::not_ready(NAME, error))?;
+        let (root, software) = software(context)?;
         let template = if self.options.servers.has_database() {
             template::loaded(context, root.as_ref(), &software, size)?
         } else {
@@ -150,6 +146,59 @@ impl Stack for LampStack {
             template,
             password: Password::new(),
         })))
+    }
+
+    fn loader(
+        &self,
+        context: &StackContext<'_>,
+        data: PointData,
+    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
+        let size = size_of(NAME, data)?;
+        let (root, software) = software(context)?;
+        Ok(Box::new(LampLoader {
+            stack: self.clone(),
+            software,
+            size,
+            template: template::empty(context, root.as_ref())?,
+        }))
+    }
+}
+
+/// The root of LAMP guests, built or found, and what is in it.
+fn software(context: &StackContext<'_>) -> Result<(Option<Template>, Software), StackError> {
+    let root = root(context, RootKind::Lamp, NAME)?;
+    let path = root.as_ref().map_or(Path::new("/"), |root| &root.root);
+    let software = Software::find(path).map_err(|error| StackError::not_ready(NAME, error))?;
+    Ok((root, software))
+}
+
+/// Guests whose MariaDB is loaded under the clock.
+struct LampLoader {
+    stack: LampStack,
+    software: Software,
+    size: Size,
+    template: Template,
+}
+
+impl DatabaseLoader for LampLoader {
+    fn template(&self) -> &Template {
+        &self.template
+    }
+
+    fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
+        let tuned = self.stack.tuned(point, index)?;
+        let service = lamp::loading(&self.software, &tuned, self.stack.options.server);
+        let health = Health::Http(HEALTH_PATH.to_owned());
+        Ok(service.in_guest(PORT, health, vec![SOCKET.to_owned()]))
+    }
+
+    fn load(
+        &self,
+        context: &StackContext<'_>,
+        guest: &mut dyn Guest,
+        _cpus: &[u32],
+    ) -> Result<DatabaseLoad, StackError> {
+        template::load_in(context, guest, self.size)
     }
 }
 

@@ -1,15 +1,18 @@
 //! The stack that comes with the sample workload.
 
-use std::path::Path;
+use std::{fs, path::Path, time::Instant};
 
 use rookery_guest::{Fill, FillError, Kind, Recipe};
+use rookery_stats::DatabaseLoad;
 use rookery_study::{Point, PointData, SampleUse, Study, Workload, WorkloadKind};
 
+use rookery_workload::sample::SampleData;
+
 use crate::{
-    BuiltStack, SampleGuests, Stack, StackContext, StackError,
+    BuiltStack, DatabaseLoader, SampleGuests, Stack, StackContext, StackError,
     sample::{RECORDS_FILE, load},
     service::USER,
-    template::give_to_guests,
+    template::{FileLoader, give_to_guests},
 };
 
 /// Its name in errors.
@@ -65,8 +68,9 @@ impl Stack for SampleStack {
             program: context.program.to_owned(),
             base: None,
             fill: Fill::Data(&|directory| {
-                load(&directory.join(RECORDS_FILE), data).map_err(FillError::from)?;
-                give_to_guests(directory).map_err(FillError::from)
+                let load = fill(directory, data).map_err(FillError::from)?;
+                give_to_guests(directory).map_err(FillError::from)?;
+                Ok(Some(load))
             }),
         };
         Ok(BuiltStack::Sample(Box::new(SampleGuests {
@@ -75,4 +79,29 @@ impl Stack for SampleStack {
             template: context.template(&recipe)?,
         })))
     }
+
+    fn loader(
+        &self,
+        context: &StackContext<'_>,
+        data: PointData,
+    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
+        let data = data
+            .sample()
+            .ok_or_else(|| StackError::other_data(NAME, data))?;
+        let load = move |_: &StackContext<'_>, directory: &Path| fill(directory, data);
+        Ok(Box::new(FileLoader::new(context, load)?))
+    }
+}
+
+/// Write the records into a directory: there is no more to make.
+fn fill(directory: &Path, data: SampleData) -> Result<DatabaseLoad, StackError> {
+    let began = Instant::now();
+    let file = directory.join(RECORDS_FILE);
+    load(&file, data).map_err(StackError::bundled)?;
+    Ok(DatabaseLoad {
+        rows_s: began.elapsed().as_secs_f64(),
+        rows: u64::from(data.records),
+        bytes: fs::metadata(&file).map_or(0, |file| file.len()),
+        ..DatabaseLoad::default()
+    })
 }

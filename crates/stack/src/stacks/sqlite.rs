@@ -14,14 +14,17 @@ use rookery_oltp::{
     LoadOptions, Target, load,
     sqlite::{self, Durability, HEALTH_PATH, PORT, ServeConfig, local_target, with_server},
 };
+use rookery_stats::DatabaseLoad;
 use rookery_study::{OrderentryData, OrderentryUse, Point, PointData, Study, WorkloadKind};
 
 use crate::{
-    BuiltStack, DatabaseProbe, EffectiveSetting, Found, GuestStack, OrderentryStack, PoolRange,
-    ProbedServer, Service, Stack, StackContext, StackError,
+    BuiltStack, DatabaseLoader, DatabaseProbe, EffectiveSetting, Found, GuestStack,
+    OrderentryStack, PoolRange, ProbedServer, Service, Stack, StackContext, StackError,
     service::USER,
-    template::give_to_guests,
-    workloads::{answer_rows, audit, check_load, data_of, session_settings, wanted_of},
+    template::{FileLoader, give_to_guests},
+    workloads::{
+        answer_rows, audit, check_load, data_of, parts_of_load, session_settings, wanted_of,
+    },
 };
 
 /// Its name in errors.
@@ -79,13 +82,27 @@ impl Stack for SqliteStack {
             description: description(rows),
             program: context.program.to_owned(),
             base: None,
-            fill: Fill::Data(&|directory| fill(context, directory, rows).map_err(FillError::from)),
+            fill: Fill::Data(&|directory| {
+                let load = fill(context, directory, rows).map_err(FillError::from)?;
+                give_to_guests(directory).map_err(FillError::from)?;
+                Ok(Some(load))
+            }),
         };
         Ok(BuiltStack::Orderentry(Box::new(SqliteGuests {
             stack: self.clone(),
             data: rows,
             template: context.template(&recipe)?,
         })))
+    }
+
+    fn loader(
+        &self,
+        context: &StackContext<'_>,
+        data: PointData,
+    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
+        let rows = data_of(NAME, data)?;
+        let load = move |context: &StackContext<'_>, data: &Path| fill(context, data, rows);
+        Ok(Box::new(FileLoader::new(context, load)?))
     }
 }
 
@@ -204,7 +221,8 @@ fn fill(
     context: &StackContext<'_>,
     directory: &Path,
     data: OrderentryData,
-) -> Result<(), StackError> {
+) -> Result<DatabaseLoad, StackError> {
+    let began = Instant::now();
     let mut options = LoadOptions::new(data.population(), 1);
     options.schema = data.schema();
     let what = format!("database of {}", PointData::Orderentry(data));
@@ -219,8 +237,15 @@ fn fill(
         durability: Durability::Relaxed,
         ..ServeConfig::new(directory)
     };
-    check_load(with_server(&config, |target| {
+    let loaded = with_server(&config, |target| {
         load(target, &options, context.stop, &progress)
-    })??)?;
-    give_to_guests(directory)
+    })??;
+    check_load(&loaded)?;
+    let bytes =
+        std::fs::metadata(directory.join(sqlite::DATABASE_FILE)).map_or(0, |file| file.len());
+    let parts = parts_of_load(&loaded, bytes);
+    Ok(DatabaseLoad {
+        close_s: (began.elapsed().as_secs_f64() - parts.total_s() - parts.check_s).max(0.0),
+        ..parts
+    })
 }

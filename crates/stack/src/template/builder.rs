@@ -33,12 +33,12 @@ const LOG_BYTES: usize = 2048;
 ///
 /// # Errors
 /// When a step fails; the guest's own words are in the error.
-pub(crate) fn build(
+pub(crate) fn build<T>(
     context: &StackContext<'_>,
     empty: &Template,
     service: Service,
-    make: impl FnOnce(&mut dyn Guest) -> Result<(), StackError>,
-) -> Result<(), StackError> {
+    make: impl FnOnce(&mut dyn Guest) -> Result<T, StackError>,
+) -> Result<T, StackError> {
     let spec = GuestSpec {
         number: 1,
         name: "template".to_owned(),
@@ -60,8 +60,9 @@ pub(crate) fn build(
         // Its log says nothing that is of use later.
         let _ = std::fs::remove_dir_all(own_dir(context));
     }
-    made?;
-    Ok(closed?)
+    let made = made?;
+    closed?;
+    Ok(made)
 }
 
 /// Databases of machines are made in a container: the root is the same, and nothing is translated.
@@ -92,20 +93,21 @@ pub fn builder_run(run: &RunId) -> RunId {
     RunId::try_from(format!("{run}b")).unwrap_or_else(|_| run.clone())
 }
 
-fn build_in(
+fn build_in<T>(
     lab: &dyn Lab,
     empty: &Template,
     spec: &GuestSpec,
-    make: impl FnOnce(&mut dyn Guest) -> Result<(), StackError>,
-) -> Result<(), StackError> {
+    make: impl FnOnce(&mut dyn Guest) -> Result<T, StackError>,
+) -> Result<T, StackError> {
     let mut guest = lab.create(empty, spec)?;
     let made = make(guest.as_mut()).map_err(|error| StackError::Builder {
         source: Box::new(error),
         log: guest.log_tail(LOG_BYTES),
     });
     let removed = guest.remove();
-    made?;
-    Ok(removed?)
+    let made = made?;
+    removed?;
+    Ok(made)
 }
 
 /// Start a guest and wait until `connect` reaches its `server`.
@@ -146,27 +148,39 @@ pub(crate) fn start<T, E: Into<StackError>>(
     }
 }
 
-/// Stop a filled guest in order, and copy the `directory` of its data to `data`.
+/// Stop a filled guest in order. Gives how long that took, seconds.
 ///
 /// # Errors
-/// When its `server` does not end as it should, or the copy fails.
-pub(crate) fn stop_and_copy(
-    context: &StackContext<'_>,
+/// When its `server` does not end as it should.
+pub(crate) fn stop_in_order(
     guest: &mut dyn Guest,
     server: &dyn Display,
-    directory: &str,
-    data: &Path,
-) -> Result<(), StackError> {
+) -> Result<f64, StackError> {
+    let began = Instant::now();
     guest.stop(STOP_LIMIT)?;
+    let took = began.elapsed().as_secs_f64();
     let reason = match guest.state() {
         GuestState::Ended(reason) => reason,
         GuestState::Created | GuestState::Running => "it still runs".to_owned(),
     };
-    if reason != "exit code 0" {
-        return Err(StackError::NotStopped {
-            server: server.to_string(),
-            reason,
-        });
+    if reason == "exit code 0" {
+        return Ok(took);
     }
+    Err(StackError::NotStopped {
+        server: server.to_string(),
+        reason,
+    })
+}
+
+/// Copy the `directory` of a stopped guest's data to `data`.
+///
+/// # Errors
+/// When the copy fails, or the user wants no more.
+pub(crate) fn copy_out(
+    context: &StackContext<'_>,
+    guest: &dyn Guest,
+    directory: &str,
+    data: &Path,
+) -> Result<(), StackError> {
     copy(&guest.data_dir().join(directory), data, &|| context.go_on())
 }

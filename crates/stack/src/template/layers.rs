@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rookery_guest::{Fill, FillError, Kind, LayerKind, Recipe, Template};
+use rookery_stats::DatabaseLoad;
 use rustix::fs::{Gid, Uid, chown};
 
 use crate::{
@@ -89,11 +90,11 @@ pub(crate) fn empty_layer(
     root: Option<&Template>,
     description: String,
 ) -> Result<Template, StackError> {
-    data_layer(context, root, description, |_| Ok(()))
+    data_layer(context, root, description, |_| Ok(None))
 }
 
 /// The layer whose data `fill` puts into a directory, built or found; they belong to the guests'
-/// user.
+/// user. It says how a database was loaded.
 ///
 /// # Errors
 /// When it cannot be made; what `fill` says is in the error.
@@ -101,7 +102,7 @@ pub(crate) fn data_layer(
     context: &StackContext<'_>,
     root: Option<&Template>,
     description: String,
-    fill: impl Fn(&Path) -> Result<(), StackError> + Sync,
+    fill: impl Fn(&Path) -> Result<Option<DatabaseLoad>, StackError> + Sync,
 ) -> Result<Template, StackError> {
     let owned = |data: &Path| {
         own(root, data)

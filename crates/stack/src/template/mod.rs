@@ -3,10 +3,12 @@
 
 mod builder;
 mod copy;
+mod files;
 mod layers;
 mod owner;
 
 pub use builder::builder_run;
-pub(crate) use builder::{build, start, stop_and_copy};
+pub(crate) use builder::{build, copy_out, start, stop_in_order};
+pub(crate) use files::FileLoader;
 pub(crate) use layers::{check_root, data_layer, empty_layer, has_root, root};
 pub(crate) use owner::give_to_guests;

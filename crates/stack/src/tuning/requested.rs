@@ -33,7 +33,8 @@ impl RequestedSettings<'_> {
         let variables = Variables {
             vcpus: group.vcpus.cpus(),
             memory_bytes: group.memory_mib as f64 * 1_048_576.0,
-            users: f64::from(self.max_in_flight.unwrap_or(users)),
+            // Guests that are only loaded have none; rules are written for some.
+            users: f64::from(self.max_in_flight.unwrap_or(users).max(1)),
             guests: f64::from(group.guests),
         };
         Tuned::evaluate(self.family, self.profile.name(), &settings, &variables)

@@ -9,7 +9,9 @@ use crate::GuestStack;
 pub use dvdstore::DvdstoreStack;
 pub(crate) use dvdstore::{answer_page, answer_purchase, found, shop_of, size_of};
 pub use orderentry::{DatabaseProbe, OrderentryStack, PoolRange, ProbedServer};
-pub(crate) use orderentry::{answer_rows, audit, check_load, data_of, session_settings, wanted_of};
+pub(crate) use orderentry::{
+    answer_rows, audit, check_load, data_of, parts_of_load, session_settings, wanted_of,
+};
 pub use sample::SampleGuests;
 
 /// A stack whose template is there, by the workload that it serves.

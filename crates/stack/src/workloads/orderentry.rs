@@ -8,6 +8,7 @@ use std::{
 
 use rookery_guest::Guest;
 use rookery_oltp::{Loaded, OltpError, Target, Verification, sqlite};
+use rookery_stats::DatabaseLoad;
 use rookery_study::{OrderentryData, OrderentryUse, PointData, Study, Workload};
 use rookery_workload::{
     FoundRow,
@@ -263,11 +264,24 @@ fn rows(ledger: Ledger) -> Vec<FoundRow> {
     .collect()
 }
 
+/// The parts of a load that left so many bytes.
+pub(crate) fn parts_of_load(loaded: &Loaded, bytes: u64) -> DatabaseLoad {
+    DatabaseLoad {
+        create_s: loaded.preparing.as_secs_f64(),
+        rows_s: loaded.streaming.as_secs_f64(),
+        index_s: loaded.indexing.as_secs_f64(),
+        check_s: loaded.checking.unwrap_or_default().as_secs_f64(),
+        close_s: 0.0,
+        rows: loaded.rows,
+        bytes,
+    }
+}
+
 /// Whether every condition holds right after a load.
 ///
 /// # Errors
 /// The conditions that do not.
-pub(crate) fn check_load(loaded: Loaded) -> Result<(), StackError> {
+pub(crate) fn check_load(loaded: &Loaded) -> Result<(), StackError> {
     match loaded.broken.first() {
         None => Ok(()),
         Some(check) => Err(StackError::LoadBroken {

@@ -14,6 +14,7 @@ mod json;
 mod plan_json;
 #[cfg(test)]
 mod tests;
+mod v10;
 mod v6;
 mod v7;
 mod v8;
@@ -28,8 +29,13 @@ use crate::damage::Damage;
 /// The oldest version that can be brought forward.
 pub(crate) const OLDEST: i64 = 5;
 /// What each version after [`OLDEST`] changed, in order.
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[v6::MIGRATION, v7::MIGRATION, v8::MIGRATION, v9::MIGRATION];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    v6::MIGRATION,
+    v7::MIGRATION,
+    v8::MIGRATION,
+    v9::MIGRATION,
+    v10::MIGRATION,
+];
 /// The schema of version [`OLDEST`].
 pub(crate) const BASE: &str = include_str!("v5.sql");
 

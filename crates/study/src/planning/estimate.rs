@@ -9,8 +9,8 @@ use super::{
     machines,
 };
 use crate::{
-    Estimate, GuestKind, Over, Point, PointData, Search, StackKind, StorageUse, Study, Variant,
-    plan::parts,
+    Estimate, GuestKind, Measure, Over, Point, PointData, Search, StackKind, StorageUse, Study,
+    Variant, plan::parts,
 };
 
 /// Start, health check and removal of a trial's guests, whatever their number.
@@ -227,6 +227,15 @@ fn guests_time(study: &Study, point: &Point) -> Duration {
         .iter()
         .map(|group| f64::from(group.guests) * group.database.megabytes() as f64)
         .sum();
+    if study.measure == Measure::LoadTime {
+        let loads = point
+            .groups
+            .iter()
+            .map(|group| f64::from(group.guests) * group.database.load_s());
+        return guests_start(study, point.guests())
+            + Duration::from_secs_f64(loads.sum())
+            + study.load.rest;
+    }
     let copy_s = study.workload.keys().copy_s(mb);
     guests_start(study, point.guests()) + Duration::from_secs_f64(copy_s)
 }

@@ -126,6 +126,8 @@ fn draft<'a>(
         vcpus: group.vcpus,
         amount,
         max_in_flight: study.load.max_in_flight(),
+        // Groups are never loaded alone: the study is refused.
+        idle: false,
         guests_path: path("guests"),
         vcpus_path: path("vcpus"),
         amount_path,

@@ -103,7 +103,7 @@ impl Plan {
             design: document.design(),
             variants: document.variants().to_vec(),
             trials: trials::order(document.study(), &combinations),
-            notes: notes::notes(document, &points, &division),
+            notes: notes::notes(document, &points, &division, host.root),
             points,
             searches,
             driver_cpus: division.driver,

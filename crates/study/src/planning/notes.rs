@@ -2,11 +2,17 @@
 
 use super::{cpus::Division, points::rounded_users, thousandths};
 use crate::{
-    Design, Document, GuestKind, Point, Variant, grammar::kinds::cpu_list, workloads::size_notes,
+    Design, Document, GuestKind, Measure, Point, Variant, grammar::kinds::cpu_list,
+    workloads::size_notes,
 };
 
 /// Roundings, choices made, limits that are not enforced, comparisons that cannot be made.
-pub(super) fn notes(document: &Document, points: &[Point], division: &Division) -> Vec<String> {
+pub(super) fn notes(
+    document: &Document,
+    points: &[Point],
+    division: &Division,
+    root: bool,
+) -> Vec<String> {
     let (study, variants) = (document.study(), document.variants());
     let mut notes = Vec::new();
     if division.chosen {
@@ -23,7 +29,15 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
         .flat_map(Variant::studies)
         .any(|study| study.guest.kind() == GuestKind::Bare)
     {
-        notes.push("bare guests are not held to their limits of memory and pids".to_owned());
+        notes.push(
+            if root {
+                "bare guests are held to whole CPUs and to their memory by control groups, and to \
+                 no number of pids"
+            } else {
+                "bare guests are not held to their limits of memory and pids"
+            }
+            .to_owned(),
+        );
     }
     // In a screening design every variant repeats half of each comparison.
     if study.load.repeats < 3 && document.design() == Design::Full {
@@ -46,8 +60,15 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     }
     notes.extend(rounded(variants, points));
     notes.extend(crowded(points));
-    notes.extend(named_baselines(document));
-    notes.extend(without_baseline(document, points));
+    if study.measure == Measure::LoadTime {
+        notes.push(
+            "databases are loaded and nothing else: there are no users, and limits judge nothing"
+                .to_owned(),
+        );
+    } else {
+        notes.extend(named_baselines(document));
+        notes.extend(without_baseline(document, points));
+    }
     if study.load.half_width.is_some() {
         notes.push(
             "the time is that of the first repeats; more come where intervals are wide".to_owned(),

@@ -6,8 +6,8 @@ use rookery_cast::{truncate_u32, truncate_u64};
 
 use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
-    Amount, Callers, CpuSet, CpuTime, EvaluationError, GuestGroup, HostFacts, Per, Pinning, Point,
-    PointData, Study, Variables, Variant, Vcpus,
+    Amount, Callers, CpuSet, CpuTime, EvaluationError, GuestGroup, HostFacts, Measure, Per,
+    Pinning, Point, PointData, Study, Variables, Variant, Vcpus,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
     grammar::kinds::{MOST_RATE, MOST_USERS, cpu_list},
@@ -16,6 +16,9 @@ use crate::{
 
 /// Less memory than this no stack starts with, MiB.
 const LEAST_MEMORY_MIB: u64 = 16;
+
+/// What rules call the users of a guest that is only loaded.
+const IDLE_USERS: f64 = 1.0;
 
 /// One combination of a layout, with the places of its numbers in the file.
 pub(super) struct Combination<'a> {
@@ -26,6 +29,8 @@ pub(super) struct Combination<'a> {
     pub(super) amount: &'a Amount,
     /// Visitors that may be present at a guest of an open load.
     pub(super) max_in_flight: Option<u32>,
+    /// Whether there are no users at all: databases are loaded and nothing else.
+    pub(super) idle: bool,
     pub(super) guests_path: String,
     pub(super) vcpus_path: String,
     pub(super) amount_path: String,
@@ -66,6 +71,9 @@ impl Combination<'_> {
     /// What rules call the users of a guest: of an open load, the visitors that may be present.
     pub(super) fn users_each(&self, offered: Offered) -> f64 {
         let users = f64::from(offered.users) / f64::from(self.guests);
+        if self.idle {
+            return IDLE_USERS;
+        }
         self.max_in_flight.map_or(users, f64::from)
     }
 
@@ -229,6 +237,7 @@ pub(super) fn single(
         vcpus: asked.vcpus,
         amount: asked.amount,
         max_in_flight: study.load.max_in_flight(),
+        idle: false,
         guests_path: place(),
         vcpus_path: place(),
         amount_path: place(),
@@ -265,6 +274,7 @@ pub(super) fn total(
         vcpus,
         amount,
         max_in_flight: rate.then_some(1),
+        idle: false,
         guests_path: String::new(),
         vcpus_path: String::new(),
         amount_path: String::new(),
@@ -296,6 +306,7 @@ fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
                             vcpus: *vcpus,
                             amount,
                             max_in_flight: study.load.max_in_flight(),
+                            idle: study.measure == Measure::LoadTime,
                             guests_path: format!("{path}.guests[{g}]"),
                             vcpus_path: format!("{path}.vcpus[{v}]"),
                             amount_path: format!("{amounts_path}[{u}]"),
@@ -510,7 +521,7 @@ fn arrivals(
 /// Users of all guests, at least one for each.
 fn users(combination: &Combination<'_>, total: f64, context: &mut Context) -> Option<u32> {
     let span = context.spans.nearest(&combination.amount_path);
-    if total < f64::from(combination.guests) {
+    if total < f64::from(combination.guests) && !combination.idle {
         let message = format!(
             "{} have {total} users together: every guest needs at least one",
             combination.describe()

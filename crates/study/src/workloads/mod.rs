@@ -13,7 +13,7 @@ use std::{fmt, time::Duration};
 use rookery_cast::truncate_u64;
 use rookery_stats::Pacing;
 pub use rookery_workload::WorkloadKind;
-use rookery_workload::{MixShare, dvdstore::Size, sample::SampleData};
+use rookery_workload::{DelayDistribution, MixShare, dvdstore::Size, sample::SampleData};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -231,6 +231,8 @@ pub struct ThinkTime {
     pub mean: Duration,
     /// From where to where it lasts.
     pub pacing: Pacing,
+    /// How it scatters about its mean.
+    pub distribution: DelayDistribution,
 }
 
 /// What each guest of a point has in its database before the load.
@@ -377,6 +379,27 @@ impl Pace {
             Self::None | Self::Spec | Self::Scaled => &[WorkloadKind::Orderentry],
         }
     }
+}
+
+impl Named for DelayDistribution {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("constant", Self::Constant, "always the mean"),
+        (
+            "uniform",
+            Self::Uniform,
+            "evenly from zero to twice the mean",
+        ),
+        (
+            "exponential",
+            Self::Exponential,
+            "as waits for independent events, without an end",
+        ),
+        (
+            "truncated-exponential",
+            Self::TruncatedExponential,
+            "the same, cut at ten means",
+        ),
+    ];
 }
 
 impl Named for Pace {
@@ -542,6 +565,40 @@ fn web_pacing(
         return context.refuse(Code::Contradiction, span, message, help);
     }
     Some(pacing)
+}
+
+/// How the think times of users over HTTP scatter; times of cycles do not.
+fn web_distribution(
+    pacing: Pacing,
+    asked: Option<DelayDistribution>,
+    context: &mut Context,
+) -> Option<DelayDistribution> {
+    if pacing == Pacing::Cycle && asked.is_some() {
+        let message = "`workload.think_distribution` has no meaning with `pacing = \"cycle\"`, \
+                       whose times are constant";
+        return refuse_distribution(message, context);
+    }
+    Some(asked.unwrap_or_default())
+}
+
+/// Refuses a distribution of think times where there are none.
+fn refuse_distribution<T>(message: &str, context: &mut Context) -> Option<T> {
+    let span = context.spans.nearest("workload.think_distribution");
+    context.refuse(Code::Contradiction, span, message, "remove it")
+}
+
+/// Whether think times scatter as those of users over HTTP always do.
+fn is_usual(distribution: &DelayDistribution) -> bool {
+    *distribution == DelayDistribution::default()
+}
+
+/// How think times scatter, in words behind others; nothing where it is as always.
+fn scatter(distribution: DelayDistribution, usual: DelayDistribution) -> String {
+    if distribution == usual {
+        String::new()
+    } else {
+        format!(", {}", distribution.words())
+    }
 }
 
 /// The pace of such users as the study file has it.

@@ -15,17 +15,21 @@ use rookery_study::{
     AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, CpuTime,
     DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
     GuestKind, GuestShape, HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, LayoutGroup,
-    Load, LoopType, OpenLoad, Order, OrderentryUse, Over, Override, Pages, Per, Pin, Pinning, Plan,
-    Precision, RampUp, Scaled, SearchUse, SettingValue, SimulatedUse, StackUse, StartRate,
-    StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse, WebServer, Workload,
+    Load, LoopType, Measure, OpenLoad, Order, OrderentryUse, Over, Override, Pages, Per, Pin,
+    Pinning, Plan, Precision, RampUp, Scaled, SearchUse, SettingValue, SimulatedUse, StackUse,
+    StartRate, StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse, WebServer,
+    Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
 };
-use rookery_workload::orderentry::{
-    DeliveryMode, HitTarget, Isolation, Profile,
-    sql::Style,
-    terminal::{Binding, Mix, Pacing as TerminalPacing},
+use rookery_workload::{
+    DelayDistribution,
+    orderentry::{
+        DeliveryMode, HitTarget, Isolation, Profile,
+        sql::Style,
+        terminal::{Binding, Mix, Pacing as TerminalPacing},
+    },
 };
 
 fn per() -> impl Strategy<Value = Per> {
@@ -55,12 +59,24 @@ fn time(low_us: u64, high_us: u64) -> impl Strategy<Value = Duration> {
 
 const MINUTE: u64 = 60_000_000;
 
+/// How think times of order entry scatter unless said.
+const SPECIFIED: DelayDistribution = DelayDistribution::TruncatedExponential;
+
+fn distribution() -> impl Strategy<Value = DelayDistribution> {
+    select(vec![
+        DelayDistribution::Constant,
+        DelayDistribution::Uniform,
+        DelayDistribution::Exponential,
+        DelayDistribution::TruncatedExponential,
+    ])
+}
+
 prop_compose! {
     fn workload()(
         database in amount(0.5, 500.0, "MB"), think_time in time(1, MINUTE), pacing in select(vec![Pacing::Think, Pacing::Cycle]),
-        new_customers in 0.0..=1.0, searches in 1_u32..=100, search_batch in 1_u32..=50, line_items in 1_u32..=50,
+        scattered in distribution(), new_customers in 0.0..=1.0, searches in 1_u32..=100, search_batch in 1_u32..=50, line_items in 1_u32..=50,
     ) -> Workload {
-        Workload::Dvdstore(DvdstoreUse { database, think_time, pacing, new_customers, searches, search_batch, line_items })
+        Workload::Dvdstore(DvdstoreUse { database, think_time, think_distribution: if pacing == Pacing::Cycle { DelayDistribution::Uniform } else { scattered }, pacing, new_customers, searches, search_batch, line_items })
     }
 }
 
@@ -448,7 +464,7 @@ prop_compose! {
         weights in option::of([0_u32..9, 1..9, 0..9, 0..9, 0..9]), scale in option::of(0.01..100.0_f64), spec in any::<bool>(),
         statements in select(vec![Style::Plain, Style::Batched, Style::Pipelined]), isolation in select(vec![Isolation::Default, Isolation::Serializable]),
         deferred in any::<bool>(), foreign_keys in any::<bool>(), history_pk in any::<bool>(), max_retries in 0_u32..1000,
-        hit in option::of(0.01..0.99_f64), verify in any::<bool>(),
+        hit in option::of(0.01..0.99_f64), verify in any::<bool>(), scattered in distribution(),
         postgresql in any::<bool>(), tuning in select(vec![TuningProfile::Stock, TuningProfile::Rhev, TuningProfile::Modern]),
         buffer_pool in select(vec![BufferPool::Cold, BufferPool::Warm]), ours in settings_of("mariadb"), theirs in settings_of("postgresql"),
     ) -> (OrderentryUse, StackUse) {
@@ -463,6 +479,7 @@ prop_compose! {
                 None if spec => TerminalPacing::Spec,
                 None => TerminalPacing::None,
             },
+            think_distribution: if scale.is_none() && !spec { SPECIFIED } else { scattered },
             statements,
             isolation,
             delivery: if deferred { DeliveryMode::Deferred } else { DeliveryMode::Inline },
@@ -483,6 +500,7 @@ fn ordering(mut study: Study, mut wanted: OrderentryUse, stack: StackUse) -> Stu
     if let LoopType::Open(open) = &mut study.load.loop_type {
         open.visit = Visit::Single;
         wanted.pacing = TerminalPacing::None;
+        wanted.think_distribution = SPECIFIED;
     }
     for limit in &mut study.qos.percentiles {
         limit.operation = limit.operation.take().map(|name| {
@@ -580,6 +598,7 @@ fn study() -> impl Strategy<Value = Study> {
                     question,
                     seed,
                     workload,
+                    measure: Measure::Users,
                     load,
                     qos,
                     stack,

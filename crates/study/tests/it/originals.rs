@@ -271,6 +271,21 @@ fn zvm_is_its_setups() {
             "{server:?}"
         );
     }
+    // Disks of 8.5 GB: 22 for each of the eight, four for each of the forty.
+    for (guests, disks) in [(8, 22.0), (40, 4.0)] {
+        let own = plan.points.iter().filter(|point| point.guests() == guests);
+        for point in own {
+            let gb = point.only_group().volume_mib as f64 * f64::from(1 << 20) / 1e9;
+            assert!((gb - disks * 8.5).abs() < 1.0, "{guests} guests of {gb} GB");
+        }
+    }
+    // "Databases up to 120 GB": all guests of a layout together.
+    for point in &plan.points {
+        let group = point.only_group();
+        let mib = f64::from(group.guests) * group.database.megabytes() as f64;
+        let gb = mib * f64::from(1 << 20) / 1e9;
+        assert!((gb - 120.0).abs() < 10.0, "{}: {gb} GB", point.label());
+    }
     let study = document.study();
     assert_eq!(study.host.settings.as_deref(), Some("shared-memory"));
     assert_eq!(plan.guest_cpus.len(), 8);

@@ -3,7 +3,7 @@
 use std::{rc::Rc, time::Duration};
 
 use rookery_driver::{Nanos, OperationEntry, OperationId, OperationTable};
-use rookery_workload::{OperationInfo, OperationRole, UserDelays};
+use rookery_workload::{OperationInfo, OperationRole, RandomDelay, UserDelays};
 use serde::{Deserialize, Serialize};
 
 use super::problem::ScriptProblem;
@@ -70,8 +70,8 @@ impl UserScript for Viewer {
         self.delays.initial_us(longest) * 1_000
     }
 
-    fn think_time(&mut self, mean: Duration) -> Nanos {
-        self.delays.think_us(mean) * 1_000
+    fn think_time(&mut self, delay: RandomDelay) -> Nanos {
+        self.delays.think_us(delay) * 1_000
     }
 
     async fn arrive(&mut self, client: &mut Client) -> Result<(), Failed> {

@@ -5,9 +5,13 @@ use std::{cell::RefCell, rc::Rc, time::Duration};
 use rookery_cast::count_u8;
 use rookery_driver::{Fault, Nanos, OperationEntry, OperationId, OperationTable, Span, seconds};
 use rookery_stats::ErrorClass;
-use rookery_workload::sample::{
-    AnswerFault, INFO, SampleCounters, SampleData, SampleOperation, SampleUser, TransitionMatrix,
-    check_list, check_record, check_written, list_target, record_target, write_target,
+use rookery_workload::{
+    RandomDelay,
+    sample::{
+        AnswerFault, INFO, SampleCounters, SampleData, SampleOperation, SampleUser,
+        TransitionMatrix, check_list, check_record, check_written, list_target, record_target,
+        write_target,
+    },
 };
 use serde::{Deserialize, Serialize};
 
@@ -230,8 +234,8 @@ impl UserScript for RecordUser {
         self.user.initial_delay_us(longest) * 1_000
     }
 
-    fn think_time(&mut self, mean: Duration) -> Nanos {
-        self.user.think_us(mean) * 1_000
+    fn think_time(&mut self, delay: RandomDelay) -> Nanos {
+        self.user.think_us(delay) * 1_000
     }
 
     /// A new user looks at a list.

@@ -11,6 +11,7 @@ use super::{
     pages::{LineItem, NewCustomer, Search},
 };
 use crate::{
+    delay::RandomDelay,
     random::RandomSource as _,
     streams::{UserDelays, UserStreams, uniform},
 };
@@ -135,9 +136,9 @@ impl Shopper {
         }));
     }
 
-    /// The pause after an order in microseconds, uniform in `[0, 2 * mean)`.
-    pub fn think_us(&mut self, mean: Duration) -> u64 {
-        self.delays.think_us(mean)
+    /// The pause after an order in microseconds.
+    pub fn think_us(&mut self, delay: RandomDelay) -> u64 {
+        self.delays.think_us(delay)
     }
 
     /// The pause before the first order in microseconds, uniform in `[0, max)`.

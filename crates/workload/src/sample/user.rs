@@ -6,6 +6,7 @@ use rand_pcg::Pcg32;
 
 use super::{SampleOperation, TransitionMatrix};
 use crate::{
+    delay::RandomDelay,
     random::RandomSource as _,
     streams::{UserDelays, UserStreams, uniform},
 };
@@ -60,9 +61,9 @@ impl SampleUser {
             .collect()
     }
 
-    /// The pause after an operation in microseconds, uniform in `[0, 2 * mean)`.
-    pub fn think_us(&mut self, mean: Duration) -> u64 {
-        self.delays.think_us(mean)
+    /// The pause after an operation in microseconds.
+    pub fn think_us(&mut self, delay: RandomDelay) -> u64 {
+        self.delays.think_us(delay)
     }
 
     /// The pause before the first operation in microseconds, uniform in `[0, max)`.

@@ -132,6 +132,7 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
         load: LoopType::Closed,
         pacing: Pacing::Think,
         think_time,
+        think_distribution: rookery_workload::DelayDistribution::Uniform,
         timeout: Duration::from_secs(10),
         limits: Limits::default(),
         seed: 1,

@@ -18,7 +18,10 @@ use rustix::{
 };
 use tracing::instrument;
 
-use super::group_usage::{family_probe, group_usage_probe};
+use super::{
+    control::{Control, joining, memory_reading},
+    group_usage::{family_probe, group_usage_probe},
+};
 use crate::{
     error::{GuestError, StepError},
     files::{GuestPaths, write_files},
@@ -27,7 +30,7 @@ use crate::{
     label::Label,
     log::tail,
     paths::{CloneClaim, remove_tree},
-    phase::end_reason,
+    phase::{end_reason, out_of_memory},
     processes::kill_labelled,
     spec::GuestSpec,
     storage::{InForce, Store, io_readings},
@@ -48,6 +51,8 @@ pub(super) struct BareGuest {
     pub(super) data: PathBuf,
     pub(super) log: PathBuf,
     pub(super) store: Store,
+    /// What holds it to CPUs and memory, where we may make control groups.
+    pub(super) control: Option<Control>,
     pub(super) spec: GuestSpec,
     /// Leader of the process group. It is reaped only after the group is killed: until then its
     /// number cannot become a stranger's.
@@ -70,6 +75,14 @@ impl BareGuest {
             .and_then(Pid::from_raw)
     }
 
+    /// The kernel's own word that the memory limit killed; nothing otherwise.
+    fn want_of_memory(&self) -> String {
+        match (self.memory_kills(), self.spec.memory_mib) {
+            (1.., Some(limit)) => out_of_memory(limit),
+            _ => String::new(),
+        }
+    }
+
     fn conf(&self) -> PathBuf {
         self.clone.join("conf")
     }
@@ -85,10 +98,27 @@ impl BareGuest {
         }
     }
 
-    /// Start the program in an own process group, on its CPUs from its first instruction on.
-    fn spawn(&self) -> io::Result<Child> {
+    /// Make its control group, where it has one; gives the lists of processes to join.
+    fn group_lists(&self) -> io::Result<Vec<PathBuf>> {
+        let Some(control) = &self.control else {
+            return Ok(Vec::new());
+        };
+        self.host.step("control group")?;
+        control.make(&self.spec)
+    }
+
+    /// Start the program in an own process group, on its CPUs and in its control groups from its
+    /// first instruction on.
+    fn spawn(&self, lists: &[PathBuf]) -> io::Result<Child> {
         let log = without_links::append(&self.log)?;
-        let mut command = Command::new(&self.template.program);
+        let mut command = if lists.is_empty() {
+            Command::new(&self.template.program)
+        } else {
+            let words = joining(lists);
+            let mut shell = Command::new(&words[0]);
+            shell.args(&words[1..]).arg(&self.template.program);
+            shell
+        };
         command
             .args(self.paths().args(&self.spec))
             .current_dir(&self.clone);
@@ -148,7 +178,13 @@ impl Guest for BareGuest {
             .step("guest files")
             .and_then(|()| write_files(&self.conf(), &self.spec, &self.paths()))
             .map_err(self.fail("writing its files"))?;
-        let spawned = self.host.step("start process").and_then(|()| self.spawn());
+        let lists = self
+            .group_lists()
+            .map_err(self.fail("making its control group"))?;
+        let spawned = self
+            .host
+            .step("start process")
+            .and_then(|()| self.spawn(&lists));
         self.child = Some(spawned.map_err(self.fail("starting its program"))?);
         self.ended = None;
         Ok(())
@@ -167,7 +203,8 @@ impl Guest for BareGuest {
             WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT,
         ) {
             Ok(Some(status)) => {
-                let reason = end_reason(status.exit_status(), status.terminating_signal());
+                let reason = end_reason(status.exit_status(), status.terminating_signal())
+                    + &self.want_of_memory();
                 self.ended = Some(reason.clone());
                 GuestState::Ended(reason)
             }
@@ -176,6 +213,9 @@ impl Guest for BareGuest {
     }
 
     fn usage_probe(&self) -> UsageProbe {
+        if let Some(control) = &self.control {
+            return control.cgroups.usage_probe(&control.group);
+        }
         match &self.child {
             Some(child) => group_usage_probe(child.id()),
             None => Box::new(|| None),
@@ -183,6 +223,10 @@ impl Guest for BareGuest {
     }
 
     fn process_probe(&self) -> ProcessProbe {
+        if let Some(Control { cgroups, group }) = &self.control {
+            let (cgroups, group) = (cgroups.clone(), group.clone());
+            return Box::new(move || cgroups.processes(&group).into_iter().collect());
+        }
         match &self.child {
             Some(child) => family_probe(child.id()),
             None => Box::new(Vec::new),
@@ -190,7 +234,16 @@ impl Guest for BareGuest {
     }
 
     fn in_force(&self) -> Vec<InForce> {
-        io_readings(&self.store, None)
+        let mut readings = io_readings(&self.store, None);
+        readings.extend(memory_reading(&self.spec, self.control.as_ref()));
+        readings
+    }
+
+    fn memory_kills(&self) -> u64 {
+        let control = self.control.as_ref();
+        control.map_or(0, |Control { cgroups, group }| {
+            cgroups.memory_kills(group).unwrap_or(0)
+        })
     }
 
     fn data_dir(&self) -> &Path {
@@ -229,6 +282,12 @@ impl Guest for BareGuest {
             thread::sleep(Duration::from_millis(1));
         }
         kill_labelled(&self.label.run, Some(&self.spec.name)).map_err(self.fail("killing"))?;
+        if let Some(Control { cgroups, group }) = &self.control {
+            // Those that have shed their label.
+            cgroups
+                .kill(group, KILL_LIMIT)
+                .map_err(self.fail("killing"))?;
+        }
         if let Some(mut child) = self.child.take() {
             let status = child.wait().map_err(self.fail("reaping"))?;
             self.ended.get_or_insert_with(|| reason_of(status));
@@ -239,6 +298,11 @@ impl Guest for BareGuest {
     #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %self.spec.name))]
     fn remove(&mut self) -> Result<(), GuestError> {
         self.kill()?;
+        if let Some(Control { cgroups, group }) = &self.control {
+            cgroups
+                .remove(group)
+                .map_err(self.fail("removing its cgroups"))?;
+        }
         remove_tree(&self.clone).map_err(self.fail("deleting its clone"))?;
         self.store
             .release()

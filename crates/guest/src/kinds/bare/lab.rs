@@ -5,9 +5,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rookery_host::HostError;
+use rookery_host::{Cgroups, HostError};
 
-use super::guest::BareGuest;
+use super::{
+    control::{Control, hierarchies},
+    guest::BareGuest,
+};
 use crate::{
     addresses::Blocks,
     copy::copy_tree,
@@ -15,6 +18,7 @@ use crate::{
     guest::Guest,
     kind::Kind,
     lab_core::LabCore,
+    label::guest_group,
     paths::{clone_dir, log_file, open_directory, prepare},
     run_lab::GuestMaker,
     spec::GuestSpec,
@@ -25,9 +29,11 @@ use crate::{
 /// What is attempted where storage is prepared.
 const STORAGE_STEP: &str = "preparing its storage";
 
-/// The maker of bare guests: a block of loopback addresses.
+/// The maker of bare guests: a block of loopback addresses, and the hierarchies in which guests
+/// have control groups.
 pub(crate) struct BareGuests {
     blocks: Mutex<Blocks>,
+    hierarchies: Option<Cgroups>,
 }
 
 impl BareGuests {
@@ -38,6 +44,7 @@ impl BareGuests {
             .map_err(|error| GuestError::in_lab("reserving addresses", error))?;
         Ok(Self {
             blocks: Mutex::new(blocks),
+            hierarchies: hierarchies(&core.cgroups),
         })
     }
 }
@@ -78,6 +85,10 @@ impl GuestMaker for BareGuests {
             clone,
             _claim: claim,
             store,
+            control: self.hierarchies.clone().map(|cgroups| Control {
+                cgroups,
+                group: guest_group(&core.label.run, &spec.name),
+            }),
             spec: spec.clone(),
             child: None,
             ended: None,

@@ -1,9 +1,10 @@
 //! Bare guests: a process group on an own loopback address. Needs no root and nothing installed.
 //!
-//! CPU affinity is in force; limits on CPU time, memory and processes are not (they need control
-//! groups), and a guest's user is the caller. Nothing of it outlives its processes, which all kinds
-//! label: it has no sweep of its own.
+//! CPU affinity is in force, and for root, by a control group, whole CPUs and memory; limits on CPU
+//! time and processes are not, and a guest's user is the caller. Processes and control groups are
+//! what all kinds label: it has no sweep of its own.
 
+mod control;
 mod group_usage;
 mod guest;
 mod lab;

@@ -29,7 +29,7 @@ use crate::{
     label::{Label, guest_group, guest_netns, run_name},
     log::tail,
     paths::{CloneClaim, open_directory, prepare, remove_tree},
-    phase::{Phase, end_reason},
+    phase::{Phase, end_reason, out_of_memory},
     spec::GuestSpec,
     storage::{InForce, Store, io_readings, node_reading},
     template::{LIBRARIES, LOADER, PROGRAM, Template},
@@ -276,12 +276,7 @@ impl ContainerGuest {
     /// The kernel's own word that the memory limit killed; nothing otherwise.
     fn want_of_memory(&self) -> String {
         match (self.memory_kills(), self.spec.memory_mib) {
-            (1.., Some(limit)) => {
-                format!(
-                    " (out of memory: its limit is {limit} MiB; help: raise `memory` in [guest], \
-                     or choose a tuning that takes less)"
-                )
-            }
+            (1.., Some(limit)) => out_of_memory(limit),
             _ => String::new(),
         }
     }

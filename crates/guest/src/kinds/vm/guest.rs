@@ -329,6 +329,8 @@ impl VmGuest {
             nodes: self.store.nodes.clone(),
             quota: quota_of(self.spec.cpu_time),
             shares: shares_of(self.spec.cpu_time),
+            // Its memory is fixed by the machine itself.
+            memory_bytes: None,
         };
         shared
             .host

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &TemplateListArgs) -> Result<Code, Failure> {
 pub(super) fn as_json(info: &TemplateInfo) -> serde_json::Value {
     json!({
         "digest": info.digest, "description": info.description, "kind": info.kind, "base": info.base, "size_mib": info.size_mib,
-        "built_at": info.built_at, "build_s": info.build_s, "versions": info.versions,
+        "built_at": info.built_at, "build_s": info.build_s, "versions": info.versions, "load": info.load,
         "last_used": info.last_used_at(), "used_by": info.used_by,
     })
 }
@@ -138,6 +138,7 @@ mod tests {
             built_at: "2026-01-01T00:00:00Z".into(),
             build_s: 31.24,
             versions: [("php".to_owned(), "8.2".to_owned())].into(),
+            load: None,
             last_used: now - Duration::from_secs(400_000),
             used_by: None,
         };

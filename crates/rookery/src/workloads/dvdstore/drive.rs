@@ -232,6 +232,8 @@ fn config(args: &DriveDvdstoreArgs, settings: &Settings) -> Result<Config, Failu
         load: arrivals::load(&args.load)?,
         pacing: settings.pacing,
         think_time: settings.think_time,
+        // As the original draws it.
+        think_distribution: rookery_workload::DelayDistribution::Uniform,
         timeout: settings.timeout,
         limits: Limits::default(),
         seed: args.seed,

@@ -55,6 +55,19 @@ pub(super) fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> Supe
 }
 
 pub(super) fn builder(software: &Software) -> SupervisedService {
+    making(software, BUILDING)
+}
+
+pub(super) fn loading(software: &Software, tuned: &Tuned) -> SupervisedService {
+    let settings: String = tuned
+        .component(Component::Mariadb)
+        .map(|setting| format!("{} = {}\n", setting.name, setting.value))
+        .collect();
+    making(software, &settings)
+}
+
+/// An empty database, and then the server with these settings.
+fn making(software: &Software, settings: &str) -> SupervisedService {
     SupervisedService::new([
         (
             "services.toml",
@@ -70,7 +83,7 @@ pub(super) fn builder(software: &Software) -> SupervisedService {
         ),
         (
             "mariadb.cnf",
-            format!("{PLACES}skip_networking\nlocal_infile = ON\n{BUILDING}"),
+            format!("{PLACES}skip_networking\nlocal_infile = ON\n{settings}"),
         ),
     ])
 }

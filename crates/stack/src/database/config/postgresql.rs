@@ -38,11 +38,15 @@ listen_addresses = '{address}'
 port = {port}
 ";
 
+/// No network.
+const ALONE: &str = "\
+listen_addresses = ''
+port = {port}
+";
+
 /// For a database that is being made: no waits for the disk, since a load that is cut off is thrown
 /// away, and no vacuum beside the load.
 const BUILDING: &str = "\
-listen_addresses = ''
-port = {port}
 fsync = off
 full_page_writes = off
 synchronous_commit = off
@@ -66,12 +70,25 @@ pub(super) fn guest(software: &Software, tuned: &Tuned) -> SupervisedService {
 }
 
 pub(super) fn builder(software: &Software) -> SupervisedService {
+    making(software, BUILDING)
+}
+
+pub(super) fn loading(software: &Software, tuned: &Tuned) -> SupervisedService {
+    let settings: String = tuned
+        .component(Component::Postgresql)
+        .map(|setting| format!("{} = '{}'\n", setting.name, setting.value))
+        .collect();
+    making(software, &settings)
+}
+
+/// An empty cluster, and then the server with these settings.
+fn making(software: &Software, settings: &str) -> SupervisedService {
     let services = format!(
         "{HEAD}{IPC}{}{}",
         initialising("postgresql"),
         postgres(software)
     );
-    let text = format!("{PLACES}{BUILDING}");
+    let text = format!("{PLACES}{ALONE}{settings}");
     let mut service = service(services, text, "local all all trust\n".to_owned());
     service
         .files

@@ -12,17 +12,18 @@ use std::{
 };
 
 use rookery_guest::{Guest, Health, Template};
-use rookery_oltp::{LoadOptions, Progress, load};
+use rookery_oltp::{LoadOptions, Loaded, Progress, load};
+use rookery_stats::DatabaseLoad;
 use rookery_study::{OrderentryData, PointData};
 
 use crate::{
     StackContext, StackError,
     database::{
         Account, DATABASE, Engine, EngineFacts as _, Server, Software, USER as TERMINALS, builder,
-        prepare, settle,
+        counters, prepare, settle,
     },
-    template::{self, build, data_layer, empty_layer, stop_and_copy},
-    workloads::check_load,
+    template::{self, build, copy_out, data_layer, empty_layer, stop_in_order},
+    workloads::{check_load, parts_of_load},
 };
 
 /// Raised when the same words give another template.
@@ -49,11 +50,23 @@ pub(super) fn loaded(
     software: &Software,
     data: OrderentryData,
 ) -> Result<Template, StackError> {
-    let what = format!("{} without data {VERSION}", software.engine.key());
-    let empty = empty_layer(context, root, what)?;
+    let empty = empty(context, root, software)?;
     data_layer(context, root, description(software, data), |directory| {
-        fill(context, &empty, software, data, directory)
+        fill(context, &empty, software, data, directory).map(Some)
     })
+}
+
+/// The template of guests without a database, built or found.
+///
+/// # Errors
+/// When it cannot be made.
+pub(super) fn empty(
+    context: &StackContext<'_>,
+    root: Option<&Template>,
+    software: &Software,
+) -> Result<Template, StackError> {
+    let what = format!("{} without data {VERSION}", software.engine.key());
+    empty_layer(context, root, what)
 }
 
 /// Everything that decides the content.
@@ -79,33 +92,45 @@ fn fill(
     software: &Software,
     data: OrderentryData,
     directory: &Path,
-) -> Result<(), StackError> {
+) -> Result<DatabaseLoad, StackError> {
     let engine = software.engine;
     let service = builder(software).in_guest(engine.port(), health(engine), Vec::new());
     build(context, empty, service, |guest| {
-        make(context, guest, software, data, directory)
+        let load = load_in(context, guest, software, data)?;
+        copy_out(context, guest, engine.directory(), directory)?;
+        Ok(load)
     })
 }
 
-fn make(
+/// Load a database of `data` into a guest without data, and stop the guest in order.
+///
+/// # Errors
+/// When a step fails.
+pub(super) fn load_in(
     context: &StackContext<'_>,
     guest: &mut dyn Guest,
     software: &Software,
     data: OrderentryData,
-    directory: &Path,
-) -> Result<(), StackError> {
+) -> Result<DatabaseLoad, StackError> {
     let engine = software.engine;
     let what = format!("database of {}", PointData::Orderentry(data));
     context.building(&what, &format!("starting {engine}"));
+    let began = Instant::now();
     let mut server = start(context, guest, engine, Account::Administrator)?;
     prepare(&mut server, software)?;
     drop(server);
-    watched_load(context, guest, engine, data, &what)?;
+    let created = began.elapsed();
+    let loaded = watched_load(context, guest, engine, data, &what)?;
     let mut server = Server::connect(engine, guest.sockets_dir(), Account::Owner)?;
+    let bytes = counters(&mut server)?.database_bytes.unwrap_or(0);
     settle(&mut server)?;
     drop(server);
     context.building(&what, &format!("stopping {engine}"));
-    stop_and_copy(context, guest, &engine, engine.directory(), directory)
+    let close_s = stop_in_order(guest, &engine)?;
+    Ok(DatabaseLoad {
+        close_s,
+        ..parts_of_load(&loaded, bytes).created_within(created)
+    })
 }
 
 /// How far a load is, for the thread that watches it.
@@ -136,7 +161,7 @@ fn watched_load(
     engine: Engine,
     data: OrderentryData,
     what: &str,
-) -> Result<(), StackError> {
+) -> Result<Loaded, StackError> {
     let target = engine.inside(guest.sockets_dir());
     let mut options = LoadOptions::new(
         data.population(),
@@ -190,7 +215,8 @@ fn watched_load(
             None => Ok(loaded?),
         }
     })?;
-    check_load(loaded)
+    check_load(&loaded)?;
+    Ok(loaded)
 }
 
 /// Start a guest and wait until its server lets `account` in.

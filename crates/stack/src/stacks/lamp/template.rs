@@ -1,9 +1,14 @@
 //! The loaded template: MariaDB is started once in a guest of its own, filled, stopped, and its
 //! files become a layer.
 
-use std::{path::Path, thread, time::Duration};
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use rookery_guest::{Guest, Health, Template};
+use rookery_stats::DatabaseLoad;
 use rookery_workload::dvdstore::{Size, WordLists};
 
 use crate::{
@@ -12,7 +17,7 @@ use crate::{
         HEALTH_PATH, PORT, Software, builder, load, settle,
         sql::{Account, Database, SqlError},
     },
-    template::{self, build, data_layer, empty_layer, stop_and_copy},
+    template::{self, build, copy_out, data_layer, empty_layer, stop_in_order},
 };
 
 /// MariaDB's socket in the data directory.
@@ -52,7 +57,7 @@ pub(super) fn loaded(
     let versions = versions.collect::<Vec<_>>().join(", ");
     let description = format!("lamp dvdstore {size}, own words, schema {VERSION}, {versions}");
     data_layer(context, root, description, |data| {
-        fill(context, &empty, software, size, data)
+        fill(context, &empty, software, size, data).map(Some)
     })
 }
 
@@ -63,25 +68,32 @@ fn fill(
     software: &Software,
     size: Size,
     data: &Path,
-) -> Result<(), StackError> {
+) -> Result<DatabaseLoad, StackError> {
     let health = Health::Http(HEALTH_PATH.to_owned());
     let service = builder(software).in_guest(PORT, health, Vec::new());
     build(context, empty, service, |guest| {
-        make(context, guest, size, data)
+        let load = load_in(context, guest, size)?;
+        copy_out(context, guest, "mysql", data)?;
+        Ok(load)
     })
 }
 
-fn make(
+/// Load a database of `size` into a guest without data, and stop the guest in order.
+///
+/// # Errors
+/// When a step fails.
+pub(super) fn load_in(
     context: &StackContext<'_>,
     guest: &mut dyn Guest,
     size: Size,
-    data: &Path,
-) -> Result<(), StackError> {
+) -> Result<DatabaseLoad, StackError> {
     let what = format!("database of {size}");
     context.building(&what, "starting MariaDB");
+    let began = Instant::now();
     let mut database = start(context, guest)?;
+    let started = began.elapsed();
     let streams = thread::available_parallelism().map_or(1, usize::from);
-    load(
+    let summary = load(
         &mut database,
         size,
         WordLists::own(),
@@ -97,7 +109,11 @@ fn make(
     settle(&mut database)?;
     drop(database);
     context.building(&what, "stopping MariaDB");
-    stop_and_copy(context, guest, &"MariaDB", "mysql", data)
+    let close_s = stop_in_order(guest, &"MariaDB")?;
+    Ok(DatabaseLoad {
+        close_s,
+        ..summary.parts.created_within(started)
+    })
 }
 
 /// Start a guest and wait until its MariaDB answers.

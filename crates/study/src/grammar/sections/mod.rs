@@ -7,6 +7,7 @@ mod host;
 mod layout;
 mod load;
 mod machine;
+mod measure;
 mod qos;
 mod root;
 pub(crate) mod search;
@@ -19,7 +20,7 @@ use rookery_stats::qos::Qos;
 
 use super::SectionInfo;
 use crate::{
-    model::{GuestShape, HostUse, Load, LoadModel},
+    model::{GuestShape, HostUse, Load, LoadModel, Measure},
     stack_use::StackUse,
     storage_use::StorageUse,
     workloads::Workload,
@@ -31,6 +32,7 @@ pub(crate) use host::HostKeys;
 pub(crate) use layout::{GROUP, GROUP_SECTION, GroupKeys, LayoutKeys, MOST_GROUPS};
 pub(crate) use load::LoadKeys;
 pub(crate) use machine::MachineKeys;
+pub(crate) use measure::MeasureKeys;
 pub(crate) use qos::{QosSection, check_operations};
 pub(crate) use root::RootKeys;
 pub(crate) use search::SearchKeys;
@@ -42,9 +44,10 @@ pub(crate) use layout::{MOST_GUESTS, MOST_LAYOUTS};
 
 /// All sections in the order of a well-written file; the first has no name, it is the top of the
 /// file.
-pub(crate) const ALL: [SectionInfo; 9] = [
+pub(crate) const ALL: [SectionInfo; 10] = [
     root::SECTION,
     workload::SECTION,
+    measure::SECTION,
     load::SECTION,
     qos::SECTION,
     stack::SECTION,
@@ -55,6 +58,7 @@ pub(crate) const ALL: [SectionInfo; 9] = [
 ];
 
 pub(crate) const WORKLOAD: &str = workload::SECTION.name;
+pub(crate) const MEASURE: &str = measure::SECTION.name;
 pub(crate) const LOAD: &str = load::SECTION.name;
 pub(crate) const QOS: &str = qos::SECTION.name;
 pub(crate) const STACK: &str = stack::SECTION.name;
@@ -67,6 +71,7 @@ pub(crate) const LAYOUT: &str = layout::SECTION.name;
 pub(crate) struct Sections {
     pub(crate) root: RootKeys,
     pub(crate) workload: Option<Workload>,
+    pub(crate) measure: Option<Measure>,
     /// Known even where the rest of the load was refused.
     pub(crate) model: Option<LoadModel>,
     pub(crate) load: Option<Load>,

@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use rookery_stats::Pacing;
 
+use rookery_workload::DelayDistribution;
+
 use super::{
-    super::{Pace, WorkloadKind, web_pacing},
+    super::{Pace, WorkloadKind, web_distribution, web_pacing},
     DvdstoreUse,
 };
 use crate::{
     grammar::{
         Context, keys,
-        kinds::{Database, Factor, Time, Whole},
+        kinds::{Choice, Database, Factor, Time, Whole},
     },
     names::Named,
 };
@@ -38,9 +40,10 @@ keys! {
         /// Nominal size of each guest's database, rounded up to whole megabytes (beyond 1023MB to
         /// whole gigabytes).
         database: Database = Database, Default("\"10MB per guest\"");
-        /// Mean think time between the orders of a user, drawn evenly from zero to twice the mean;
-        /// with cycle pacing the cycle time.
+        /// Mean think time between the orders of a user; with cycle pacing the cycle time.
         think_time: Time = Time { min: Duration::ZERO, max: Duration::from_secs(3600), example: "250ms" }, Default("\"0s\"");
+        /// How think times scatter about their mean.
+        think_distribution: Choice<DelayDistribution> = Choice::NEW, Optional("\"uniform\"");
         /// Share of orders that start with a new customer instead of a login.
         new_customers: Factor = Factor::SHARE, Default("0.2");
         /// Mean number of searches in an order.
@@ -58,6 +61,7 @@ impl DvdstoreKeys {
         Some(DvdstoreUse {
             database: self.database?,
             think_time: self.think_time?,
+            think_distribution: web_distribution(pacing, self.think_distribution, context)?,
             pacing,
             new_customers: self.new_customers?,
             searches: self.searches?,
@@ -70,6 +74,8 @@ impl DvdstoreKeys {
         Self {
             database: Some(wanted.database.clone()),
             think_time: Some(wanted.think_time),
+            think_distribution: Some(wanted.think_distribution)
+                .filter(|distribution| *distribution != DelayDistribution::default()),
             new_customers: Some(wanted.new_customers),
             searches: Some(wanted.searches),
             search_batch: Some(wanted.search_batch),
@@ -84,6 +90,26 @@ mod tests {
 
     use super::*;
     use crate::{Workload, grammar::sections::testing::*};
+
+    #[test]
+    fn think_times_scatter_as_the_study_says() {
+        let shop = |keys: &str| format!("[workload]\nkind = \"dvdstore\"\n{keys}\n");
+        let Workload::Dvdstore(wanted) = with(&shop(
+            "think_time = \"1s\"\nthink_distribution = \"exponential\"",
+        ))
+        .expect("valid")
+        .workload
+        else {
+            panic!("another workload");
+        };
+        assert_eq!(wanted.think_distribution, DelayDistribution::Exponential);
+        let cycle = "think_time = \"1s\"\npacing = \"cycle\"\nthink_distribution = \"uniform\"";
+        assert_eq!(
+            refusal(&shop(cycle)),
+            "study::contradiction: `workload.think_distribution` has no meaning with `pacing = \
+             \"cycle\"`, whose times are constant"
+        );
+    }
 
     #[test]
     fn defaults_are_those_of_the_original_driver() {

@@ -6,10 +6,10 @@ mod plan;
 use std::time::Duration;
 
 use rookery_stats::Pacing;
-use rookery_workload::{MixShare, dvdstore::opening_shares};
+use rookery_workload::{DelayDistribution, MixShare, dvdstore::opening_shares};
 use serde::{Deserialize, Serialize};
 
-use super::{Pace, PointData, ThinkTime, WorkloadUse, web_pace};
+use super::{Pace, PointData, ThinkTime, WorkloadUse, is_usual, scatter, web_pace};
 use crate::{
     Amount, StackKind, Study, Variables,
     grammar::{Context, kinds::plain_time},
@@ -46,6 +46,9 @@ pub struct DvdstoreUse {
     pub database: Amount,
     /// Mean time between orders (or cycle time).
     pub think_time: Duration,
+    /// How think times scatter about their mean.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub think_distribution: DelayDistribution,
     /// Think or cycle pacing.
     pub pacing: Pacing,
     /// Share of orders that start with a new customer, 0 to 1.
@@ -81,8 +84,9 @@ impl WorkloadUse for DvdstoreUse {
     fn pace(&self) -> String {
         let pacing = self.pacing.name();
         format!(
-            "{pacing} time {} ({pacing} pacing)",
-            plain_time(self.think_time)
+            "{pacing} time {}{} ({pacing} pacing)",
+            plain_time(self.think_time),
+            scatter(self.think_distribution, DelayDistribution::default())
         )
     }
 
@@ -100,11 +104,17 @@ impl WorkloadUse for DvdstoreUse {
         Some(ThinkTime {
             mean: self.think_time,
             pacing: self.pacing,
+            distribution: self.think_distribution,
         })
     }
 
     fn pauses(&self) -> String {
-        format!("{} s ({:?})", self.think_time.as_secs_f64(), self.pacing)
+        format!(
+            "{} s ({:?}{})",
+            self.think_time.as_secs_f64(),
+            self.pacing,
+            scatter(self.think_distribution, DelayDistribution::default())
+        )
     }
 
     fn unit_of_work(&self) -> String {

@@ -1,15 +1,18 @@
 //! The keys of `[workload]` that only order entry has.
 
 use rookery_diagnosis::Diagnosis;
-use rookery_workload::orderentry::{
-    DataSize, DeliveryMode, Isolation, Profile, Scale,
-    sql::Style,
-    terminal::{Binding, Mix, Pacing},
+use rookery_workload::{
+    DelayDistribution,
+    orderentry::{
+        DataSize, DeliveryMode, Isolation, Profile, Scale,
+        sql::Style,
+        terminal::{Binding, Mix, Pacing},
+    },
 };
 
 use super::{
-    super::{Pace, WorkloadKind, refuse_pace},
-    DatabaseSize, OrderentryUse,
+    super::{Pace, WorkloadKind, refuse_distribution, refuse_pace},
+    DatabaseSize, OrderentryUse, THINK,
     values::{HitRatio, WAREHOUSES, Weights},
 };
 use crate::{
@@ -143,6 +146,8 @@ keys! {
         /// What keying and think times are multiplied by with `pacing = "scaled"`.
         pacing_scale: Factor = Factor { min: 0.000_001, max: 1_000_000.0 }, Optional("needed by \
             `pacing = \"scaled\"`");
+        /// How think times scatter about their means; keying times are constant.
+        think_distribution: Choice<DelayDistribution> = Choice::NEW, Optional("\"truncated-exponential\"");
         /// How steps become statements. Figures of different styles are never compared.
         statements: Choice<Style> = Choice::NEW, Optional("\"plain\"");
         /// The isolation level that is asked for.
@@ -180,13 +185,19 @@ impl OrderentryKeys {
             let help = error.help().unwrap_or_default();
             return context.refuse(Code::OutOfRange, span, error.to_string(), help);
         }
+        let pacing = self.pacing(pace, preset.pacing, context)?;
+        if self.think_distribution.is_some() && pacing == Pacing::None {
+            let message = "`workload.think_distribution` has no meaning without pauses";
+            return refuse_distribution(message, context);
+        }
         Some(OrderentryUse {
             profile,
             size,
             divisor,
             binding: self.binding.unwrap_or(preset.binding),
             mix: self.mix(context)?,
-            pacing: self.pacing(pace, preset.pacing, context)?,
+            pacing,
+            think_distribution: self.think_distribution.unwrap_or(THINK),
             statements: self.statements.unwrap_or(preset.statements),
             isolation: self.isolation.unwrap_or(preset.isolation),
             delivery: self.delivery.unwrap_or(preset.delivery),
@@ -297,6 +308,8 @@ impl OrderentryKeys {
                 Pacing::Scaled(scale) => Some(scale),
                 _ => None,
             },
+            think_distribution: Some(wanted.think_distribution)
+                .filter(|distribution| *distribution != THINK),
             statements: Some(wanted.statements),
             isolation: Some(wanted.isolation),
             delivery: Some(wanted.delivery),

@@ -9,16 +9,18 @@ mod values;
 use std::fmt;
 
 use rookery_stats::qos::PercentileLimit;
-use rookery_workload::MixShare;
-use rookery_workload::orderentry::{
-    Clients, DeliveryMode, Dialect, HitTarget, Isolation, Population, Profile, Scale,
-    SchemaOptions, TRANSACTIONS,
-    sql::Style,
-    terminal::{Binding, Mix, Pacing},
+use rookery_workload::{
+    DelayDistribution, MixShare,
+    orderentry::{
+        Clients, DeliveryMode, Dialect, HitTarget, Isolation, Population, Profile, Scale,
+        SchemaOptions, TRANSACTIONS,
+        sql::Style,
+        terminal::{Binding, Mix, Pacing},
+    },
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Pace, PointData, WorkloadUse};
+use super::{Pace, PointData, WorkloadUse, scatter};
 use crate::{
     Amount, Engine, Per, Plan, Scaled, StackKind, StackUse, Study, Variables, grammar::Context,
     grammar::sections::Sections,
@@ -63,6 +65,9 @@ pub struct OrderentryUse {
     pub mix: Mix,
     /// How terminals pause; never [`Pacing::Rate`], which is the load's matter.
     pub pacing: Pacing,
+    /// How think times scatter about their means.
+    #[serde(default = "specified", skip_serializing_if = "is_specified")]
+    pub think_distribution: DelayDistribution,
     /// How steps become statements.
     pub statements: Style,
     /// The isolation level that is asked for.
@@ -79,6 +84,17 @@ pub struct OrderentryUse {
     pub hit_target: Option<HitTarget>,
     /// Whether the consistency conditions are checked after every trial.
     pub verify: bool,
+}
+
+/// How think times scatter in the benchmark that the workload follows.
+const THINK: DelayDistribution = DelayDistribution::TruncatedExponential;
+
+fn specified() -> DelayDistribution {
+    THINK
+}
+
+fn is_specified(distribution: &DelayDistribution) -> bool {
+    *distribution == THINK
 }
 
 impl OrderentryUse {
@@ -261,7 +277,11 @@ impl WorkloadUse for OrderentryUse {
     }
 
     fn pauses(&self) -> String {
-        format!("{:?}", self.pacing)
+        format!(
+            "{:?}{}",
+            self.pacing,
+            scatter(self.think_distribution, THINK)
+        )
     }
 
     /// What decides the work of a transaction and its round trips. Isolation levels may be what a

@@ -2,15 +2,16 @@
 
 use rookery_workload::orderentry::terminal::{Mix, Pacing};
 
-use super::OrderentryUse;
+use super::{super::scatter, OrderentryUse, THINK};
 use crate::names::Named as _;
 
 /// `no pauses`, `keying and think times`, `keying and think times x 0.1`.
 pub(super) fn pace(wanted: &OrderentryUse) -> String {
+    let scatter = scatter(wanted.think_distribution, THINK);
     match wanted.pacing {
         Pacing::None | Pacing::Rate(_) => "no pauses".to_owned(),
-        Pacing::Spec => "keying and think times".to_owned(),
-        Pacing::Scaled(factor) => format!("keying and think times x {factor}"),
+        Pacing::Spec => format!("keying and think times{scatter}"),
+        Pacing::Scaled(factor) => format!("keying and think times x {factor}{scatter}"),
     }
 }
 

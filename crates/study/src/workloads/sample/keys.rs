@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use rookery_workload::DelayDistribution;
+
 use super::{
-    super::{Pace, WorkloadKind, web_pacing},
+    super::{Pace, WorkloadKind, web_distribution, web_pacing},
     SampleUse,
     matrix::Matrix,
 };
 use crate::grammar::{
     Context, keys,
-    kinds::{Count, Time, Whole},
+    kinds::{Choice, Count, Time, Whole},
 };
 
 /// Records of each guest.
@@ -29,9 +31,11 @@ keys! {
         record_bytes: Whole<u32> = Whole { min: 1, max: 1024 }, Default("64");
         /// Records in a list.
         list_length: Whole<u32> = Whole { min: 1, max: 100 }, Default("10");
-        /// Mean think time between the operations of a user, drawn evenly from zero to twice the
-        /// mean; with cycle pacing the cycle time.
+        /// Mean think time between the operations of a user; with cycle pacing the cycle
+        /// time.
         think_time: Time = Time { min: Duration::ZERO, max: Duration::from_secs(3600), example: "250ms" }, Default("\"0s\"");
+        /// How think times scatter about their mean.
+        think_distribution: Choice<DelayDistribution> = Choice::NEW, Optional("\"uniform\"");
         /// Which operation follows which: one row each for `read`, `list` and `write`, with the
         /// probabilities of the next `read`, `list` and `write`; every row sums to 1.
         matrix: Matrix = Matrix, Default("[[0.6, 0.2, 0.2], [0.7, 0.1, 0.2], [0.4, 0.4, 0.2]]");
@@ -46,6 +50,7 @@ impl SampleKeys {
             record_bytes: self.record_bytes?,
             list_length: self.list_length?,
             think_time: self.think_time?,
+            think_distribution: web_distribution(pacing, self.think_distribution, context)?,
             pacing,
             matrix: self.matrix?,
         })
@@ -57,6 +62,8 @@ impl SampleKeys {
             record_bytes: Some(wanted.record_bytes),
             list_length: Some(wanted.list_length),
             think_time: Some(wanted.think_time),
+            think_distribution: Some(wanted.think_distribution)
+                .filter(|distribution| *distribution != DelayDistribution::default()),
             matrix: Some(wanted.matrix),
         }
     }

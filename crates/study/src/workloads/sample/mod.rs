@@ -8,12 +8,12 @@ use std::time::Duration;
 use rookery_cast::truncate_u32;
 use rookery_stats::Pacing;
 use rookery_workload::{
-    MixShare,
+    DelayDistribution, MixShare,
     sample::{SampleData, SampleOperation, TransitionMatrix},
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Pace, PointData, WorkloadUse, web_pace};
+use super::{Pace, PointData, WorkloadUse, is_usual, scatter, web_pace};
 use crate::{
     Amount, StackKind, Study, Variables,
     expression::NO_UNITS,
@@ -54,6 +54,9 @@ pub struct SampleUse {
     pub list_length: u32,
     /// Mean time between operations (or cycle time).
     pub think_time: Duration,
+    /// How think times scatter about their mean.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub think_distribution: DelayDistribution,
     /// Think or cycle pacing.
     pub pacing: Pacing,
     /// Which operation follows which.
@@ -100,8 +103,9 @@ impl WorkloadUse for SampleUse {
     fn pace(&self) -> String {
         let pacing = self.pacing.name();
         format!(
-            "{pacing} time {} ({pacing} pacing)",
-            plain_time(self.think_time)
+            "{pacing} time {}{} ({pacing} pacing)",
+            plain_time(self.think_time),
+            scatter(self.think_distribution, DelayDistribution::default())
         )
     }
 
@@ -128,9 +132,10 @@ impl WorkloadUse for SampleUse {
 
     fn pauses(&self) -> String {
         format!(
-            "{} s after each operation ({:?})",
+            "{} s after each operation ({:?}{})",
             self.think_time.as_secs_f64(),
-            self.pacing
+            self.pacing,
+            scatter(self.think_distribution, DelayDistribution::default())
         )
     }
 

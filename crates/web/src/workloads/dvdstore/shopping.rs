@@ -7,9 +7,12 @@ use std::{rc::Rc, time::Duration};
 
 use rookery_driver::{Fault, Nanos, OperationId};
 use rookery_stats::ErrorClass;
-use rookery_workload::dvdstore::{
-    NewCustomerAnswer, Opening, PageFault, PurchaseAnswer, Shopper,
-    pages::{read_browse, read_login, read_new_customer, read_purchase},
+use rookery_workload::{
+    RandomDelay,
+    dvdstore::{
+        NewCustomerAnswer, Opening, PageFault, PurchaseAnswer, Shopper,
+        pages::{read_browse, read_login, read_new_customer, read_purchase},
+    },
 };
 
 use super::{
@@ -51,8 +54,8 @@ impl UserScript for Shopping {
         self.shopper.initial_delay_us(longest) * 1_000
     }
 
-    fn think_time(&mut self, mean: Duration) -> Nanos {
-        self.shopper.think_us(mean) * 1_000
+    fn think_time(&mut self, delay: RandomDelay) -> Nanos {
+        self.shopper.think_us(delay) * 1_000
     }
 
     /// A new user looks at the index page.

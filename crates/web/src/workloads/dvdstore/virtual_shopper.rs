@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use rookery_cast::count_u32;
 use rookery_driver::{Nanos, OperationId, Span, VirtualUser, VirtualUsers};
-use rookery_workload::dvdstore::{Opening, Shopper, ShopperParams};
+use rookery_workload::{
+    RandomDelay,
+    dvdstore::{Opening, Shopper, ShopperParams},
+};
 
 use super::{
     operations::{BROWSE, INDEX, LOGIN, NEW_CUSTOMER, PURCHASE},
@@ -108,7 +111,7 @@ impl VirtualUser for VirtualShopper {
         self.shopper.initial_delay_us(longest) * 1_000
     }
 
-    fn think_time(&mut self, mean: Duration) -> Nanos {
-        self.shopper.think_us(mean) * 1_000
+    fn think_time(&mut self, delay: RandomDelay) -> Nanos {
+        self.shopper.think_us(delay) * 1_000
     }
 }

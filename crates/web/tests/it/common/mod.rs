@@ -43,6 +43,7 @@ pub(crate) fn config(target: SocketAddr, users: u32, script: Script) -> Config {
         load: Load::Closed,
         pacing: Pacing::Think,
         think_time: Duration::ZERO,
+        think_distribution: rookery_workload::DelayDistribution::Uniform,
         timeout: ms(5_000),
         limits: Limits::default(),
         seed: 7,

@@ -66,15 +66,15 @@ fn the_means_are_those_of_the_parameters() {
         5.0,
         uniform_variance(9.0),
     );
-    let mean = Duration::from_millis(250);
+    let delay = uniform_delay(Duration::from_millis(250));
     let variance = 500_000.0f64.powi(2) / 12.0;
     check_mean(
-        (0..DRAWS).map(|_| shopper.think_us(mean) as f64),
+        (0..DRAWS).map(|_| shopper.think_us(delay) as f64),
         250_000.0,
         variance,
     );
     check_mean(
-        (0..DRAWS).map(|_| shopper.initial_delay_us(2 * mean) as f64),
+        (0..DRAWS).map(|_| shopper.initial_delay_us(2 * delay.mean) as f64),
         250_000.0,
         variance,
     );
@@ -237,8 +237,15 @@ fn edges_of_the_parameters_are_safe() {
     assert!(shopper.search(&p, WordLists::own()).1 >= 1);
     shopper.basket(&p, &mut basket);
     assert_eq!(basket.len(), 1, "the old items are gone");
-    assert_eq!(shopper.think_us(Duration::ZERO), 0);
-    assert!(shopper.think_us(Duration::MAX) < u64::MAX);
+    assert_eq!(shopper.think_us(uniform_delay(Duration::ZERO)), 0);
+    assert!(shopper.think_us(uniform_delay(Duration::MAX)) < u64::MAX);
+}
+
+fn uniform_delay(mean: Duration) -> RandomDelay {
+    RandomDelay {
+        mean,
+        distribution: crate::DelayDistribution::Uniform,
+    }
 }
 
 proptest! {
@@ -259,16 +266,16 @@ proptest! {
         let quiet = orders(&mut Shopper::new(seed, 0, 0), &p);
         let mut shopper = Shopper::new(seed, 0, 0);
         for _ in 0..pauses {
-            shopper.think_us(Duration::from_secs(1));
+            shopper.think_us(uniform_delay(Duration::from_secs(1)));
         }
-        let pause = shopper.think_us(Duration::from_secs(1));
+        let pause = shopper.think_us(uniform_delay(Duration::from_secs(1)));
         for _ in 0..names {
             shopper.person();
             shopper.new_name_number(&p);
         }
         prop_assert_eq!(quiet, orders(&mut shopper, &p));
         let mut paused = Shopper::new(seed, 0, 0);
-        prop_assert_eq!(pause, (0..=pauses).map(|_| paused.think_us(Duration::from_secs(1))).last().expect("one pause \
+        prop_assert_eq!(pause, (0..=pauses).map(|_| paused.think_us(uniform_delay(Duration::from_secs(1)))).last().expect("one pause \
             at least"));
     }
 

@@ -22,6 +22,7 @@ use super::{
     random::{Purpose, Stream},
     scale::{DISTRICTS, Scale},
 };
+use crate::delay::DelayDistribution;
 
 /// What all terminals of a run share.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +39,9 @@ pub struct TerminalPlan {
     pub mix: Mix,
     /// How long a terminal pauses.
     pub pacing: Pacing,
+    /// How think times scatter about their means; the benchmark that the workload follows cuts
+    /// exponential ones.
+    pub think: DelayDistribution,
     /// Seed of all choices.
     pub seed: u64,
 }
@@ -51,6 +55,7 @@ pub struct Terminal {
     /// The warehouse and district of stock levels, with fixed binding.
     fixed: Option<u32>,
     pacing: Pacing,
+    think: DelayDistribution,
     pauses: Stream,
 }
 
@@ -66,6 +71,7 @@ impl Terminal {
             warehouses: Warehouses::new(plan.binding, warehouses, number, plan.terminals),
             fixed: (plan.binding == Binding::Fixed).then_some(number / warehouses % DISTRICTS + 1),
             pacing: plan.pacing,
+            think: plan.think,
             pauses: stream(Purpose::Pause),
         }
     }
@@ -79,7 +85,7 @@ impl Terminal {
 
     /// How long the terminal keys before a transaction of `kind` and thinks after it.
     pub fn pauses(&mut self, kind: Kind) -> Pauses {
-        self.pacing.pauses(kind, &mut self.pauses)
+        self.pacing.pauses(kind, self.think, &mut self.pauses)
     }
 }
 

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::{Kind, PerKind};
 use crate::{
+    delay::DelayDistribution,
     orderentry::random::{Purpose, Stream},
     random::RandomSource as _,
 };
@@ -16,9 +17,6 @@ const KEYING_S: PerKind<f64> = PerKind([18.0, 3.0, 2.0, 2.0, 2.0]);
 
 /// Mean think times in seconds.
 const THINK_S: PerKind<f64> = PerKind([12.0, 12.0, 10.0, 5.0, 5.0]);
-
-/// Think times are cut at so many means.
-const THINK_CUT: f64 = 10.0;
 
 /// How terminals pause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -85,14 +83,18 @@ impl Pacing {
         }
     }
 
-    /// Think times are exponential, `-mean * ln(r)` with r in (0, 1], to the nanosecond, cut at ten
-    /// means.
-    pub(super) fn pauses(self, kind: Kind, stream: &mut Stream) -> Pauses {
+    /// Think times are drawn to the nanosecond; keying times are constant.
+    pub(super) fn pauses(
+        self,
+        kind: Kind,
+        think: DelayDistribution,
+        stream: &mut Stream,
+    ) -> Pauses {
         let factor = self.factor();
         if factor == 0.0 {
             return Pauses::default();
         }
-        let think = (-stream.unit().ln()).min(THINK_CUT) * THINK_S[kind];
+        let think = think.multiple(stream) * THINK_S[kind];
         let seconds =
             |seconds: f64| Duration::try_from_secs_f64(seconds * factor).unwrap_or_default();
         Pauses {

@@ -3,9 +3,14 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use super::*;
-use crate::orderentry::{last_name, load_constant};
+use crate::{
+    DelayDistribution,
+    orderentry::{last_name, load_constant},
+};
 
 const DRAWS: u32 = 100_000;
+/// As the specification draws think times.
+const SPEC: DelayDistribution = DelayDistribution::TruncatedExponential;
 
 fn plan(warehouses: u32, divisor: u32) -> TerminalPlan {
     TerminalPlan {
@@ -15,6 +20,7 @@ fn plan(warehouses: u32, divisor: u32) -> TerminalPlan {
         binding: Binding::Uniform,
         mix: Mix::Deck,
         pacing: Pacing::Spec,
+        think: SPEC,
         seed: 9,
     }
 }
@@ -249,7 +255,9 @@ fn terminals_draw_the_same_again_and_differ_from_each_other() {
 fn pauses_are_those_of_the_specification() {
     let mut stream = Stream::new(1, Purpose::Pause, 0);
     let mean_think = |pacing: Pacing, kind, stream: &mut Stream| {
-        let sum: Duration = (0..20_000).map(|_| pacing.pauses(kind, stream).think).sum();
+        let sum: Duration = (0..20_000)
+            .map(|_| pacing.pauses(kind, SPEC, stream).think)
+            .sum();
         sum.as_secs_f64() / 20_000.0
     };
     near(
@@ -268,25 +276,31 @@ fn pauses_are_those_of_the_specification() {
         0.03,
     );
     assert_eq!(
-        Pacing::Spec.pauses(Kind::NewOrder, &mut stream).keying,
+        Pacing::Spec
+            .pauses(Kind::NewOrder, SPEC, &mut stream)
+            .keying,
         Duration::from_secs(18)
     );
     assert_eq!(
         Pacing::Scaled(0.1)
-            .pauses(Kind::Payment, &mut stream)
+            .pauses(Kind::Payment, SPEC, &mut stream)
             .keying,
         Duration::from_millis(300)
     );
     assert_eq!(
-        Pacing::None.pauses(Kind::Payment, &mut stream),
+        Pacing::None.pauses(Kind::Payment, SPEC, &mut stream),
         Pauses::default()
     );
     assert_eq!(
-        Pacing::Rate(5.0).pauses(Kind::Payment, &mut stream),
+        Pacing::Rate(5.0).pauses(Kind::Payment, SPEC, &mut stream),
         Pauses::default()
     );
     let longest = (0..200_000)
-        .map(|_| Pacing::Spec.pauses(Kind::StockLevel, &mut stream).think)
+        .map(|_| {
+            Pacing::Spec
+                .pauses(Kind::StockLevel, SPEC, &mut stream)
+                .think
+        })
         .max();
     assert!(longest <= Some(Duration::from_secs(50)));
     assert!(longest > Some(Duration::from_secs(45)));
