@@ -13,7 +13,7 @@ use crate::left;
 
 /// Longest time of one check, far above what it takes: what hangs must be told from what is slow,
 /// with its name.
-const LIMIT: Duration = Duration::from_secs(30 * 60);
+const LIMIT: Duration = Duration::from_secs(45 * 60);
 /// How long before the limit it is written down what runs.
 const TELL: Duration = Duration::from_secs(5);
 
