@@ -8,6 +8,7 @@ mod load_time;
 mod placement;
 mod record;
 mod runner;
+mod template_loads;
 
 pub(crate) use context::TrialRunner;
 pub(crate) use judgement::{Evidence, Measured, Told, audit, ended, judge, texts};

@@ -1,5 +1,4 @@
-//! Trials that load databases under the clock, without users; and what is known of the loads of
-//! templates.
+//! Trials that load databases under the clock, without users.
 
 use std::time::Instant;
 
@@ -8,13 +7,12 @@ use rookery_store::{LoadPlace, LoadRecord, Outcome, TrialRecord};
 use rookery_study::{Point, Study, Trial};
 
 use super::{
-    context::{TrialContext, TrialRunner},
+    context::TrialRunner,
     record::{failed, logs, reason},
     runner::TrialEnd,
 };
 use crate::{
     error::{LabError, TrialError},
-    group_context::GroupContext,
     guest_set::GuestSet,
 };
 
@@ -103,20 +101,4 @@ fn done(loads: Vec<LoadRecord>, guests: &GuestSet<'_>) -> TrialRecord {
         loads,
         ready_s: 0.0,
     }
-}
-
-/// How the databases of a trial's templates were loaded, group by group; nothing of those without.
-pub(super) fn of_templates(trial: &TrialContext<'_>) -> Vec<LoadRecord> {
-    let record = |group: &GroupContext<'_>| {
-        let template = group.stack.guests().template();
-        Some(LoadRecord {
-            place: LoadPlace::Template {
-                digest: template.digest.clone(),
-                built: template.built,
-            },
-            database: group.point.only_group().database.to_string(),
-            load: template.load?,
-        })
-    };
-    trial.groups.iter().filter_map(record).collect()
 }

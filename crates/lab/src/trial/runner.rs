@@ -16,9 +16,9 @@ use super::{
     context::{TrialContext, TrialRunner},
     judgement::{Evidence, Measured, Told, audit, judge, texts},
     load::observe,
-    load_time::of_templates,
     placement,
     record::{failed, logs, reason, tunings},
+    template_loads::of_templates,
 };
 use crate::{
     context::LabContext,

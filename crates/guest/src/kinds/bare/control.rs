@@ -33,7 +33,7 @@ pub(super) fn hierarchies(cgroups: &Cgroups) -> Option<Cgroups> {
             .directory(controller, "")
             .is_some_and(|root| access(&root, Access::WRITE_OK).is_ok())
     };
-    let usable = geteuid().is_root() && NEEDED.iter().all(|needed| writable(&needed));
+    let usable = geteuid().is_root() && NEEDED.iter().all(writable);
     usable.then(|| cgroups.clone())
 }
 
