@@ -7,6 +7,7 @@ use std::{
 };
 
 use rookery_guest::{LayerKind, TemplateInfo, short_digest, templates};
+use rookery_text::Table;
 use serde_json::json;
 
 use super::size;
@@ -26,27 +27,34 @@ pub(crate) fn run(args: &TemplateListArgs) -> Result<Code, Failure> {
             "templates": known.iter().map(as_json).collect::<Vec<_>>(),
         }));
     }
-    output::result(text(&known, &directory, SystemTime::now()));
+    output::result(text(&known, &directory, SystemTime::now(), output::width()));
     Ok(Code::Done)
 }
 
 /// One template for programs.
 pub(super) fn as_json(info: &TemplateInfo) -> serde_json::Value {
     json!({
-        "digest": info.digest, "description": info.description, "kind": info.kind, "base": info.base, "size_mib": info.size_mib,
-        "built_at": info.built_at, "build_s": info.build_s, "versions": info.versions, "load": info.load,
-        "last_used": info.last_used_at(), "used_by": info.used_by,
+        "digest": info.digest,
+        "description": info.description,
+        "kind": info.kind,
+        "base": info.base,
+        "size_mib": info.size_mib,
+        "built_at": info.built_at,
+        "build_s": info.build_s,
+        "versions": info.versions,
+        "load": info.load,
+        "last_used": info.last_used_at(),
+        "used_by": info.used_by,
     })
 }
 
-fn text(known: &[TemplateInfo], directory: &Path, now: SystemTime) -> String {
+fn text(known: &[TemplateInfo], directory: &Path, now: SystemTime, width: usize) -> String {
     if known.is_empty() {
         return format!("no templates in {}", directory.display());
     }
-    let mut rows =
-        vec![["digest", "kind", "size", "took", "last used", "on", "what"].map(str::to_owned)];
-    rows.extend(known.iter().map(|info| row(info, now)));
-    let mut text = table(&rows);
+    let heads = ["digest", "kind", "size", "took", "last used", "on", "what"];
+    let rows = known.iter().map(|info| row(info, now).to_vec()).collect();
+    let mut text = Table::new(heads.map(str::to_owned).to_vec(), rows).render(width);
     let (count, total) = (known.len(), known.iter().map(|info| info.size_mib).sum());
     let noun = if count == 1 { "template" } else { "templates" };
     let _ = write!(
@@ -92,26 +100,6 @@ fn row(info: &TemplateInfo, now: SystemTime) -> [String; 7] {
     ]
 }
 
-/// Rows with their columns below each other; numbers to the right.
-fn table(rows: &[[String; 7]]) -> String {
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..7).map(width).collect();
-    let mut text = String::new();
-    for [digest, kind, size, took, used, base, what] in rows {
-        let _ = writeln!(
-            text,
-            "{digest:0$}  {kind:1$}  {size:>2$}  {took:>3$}  {used:4$}  {base:5$}  {what}",
-            widths[0], widths[1], widths[2], widths[3], widths[4], widths[5],
-        );
-    }
-    text
-}
-
 /// How long ago, roughly.
 fn age(age: Duration) -> String {
     match age.as_secs() {
@@ -153,14 +141,15 @@ mod tests {
             used_by: Some("a living run uses it".into()),
             ..root.clone()
         };
-        insta::assert_snapshot!(text(&[root, data], Path::new("/cache"), now), @"
-        digest        kind     size    took  last used   on            what
+        insta::assert_snapshot!(text(&[root, data], Path::new("/cache"), now, 100), @"
+        digest        kind  size     took    last used   on            what
+        ------------  ----  -------  ------  ----------  ------------  -------------------
         a1a1a1a1a1a1  root  281 MiB  31.2 s  4 days ago  -             lamp root (php 8.2)
-        b2b2b2b2b2b2  data  7.0 MiB   4.0 s  now         a1a1a1a1a1a1  some �[31mdata
+        b2b2b2b2b2b2  data  7.0 MiB  4.0 s   now         a1a1a1a1a1a1  some �[31mdata
         2 templates, 288 MiB in /cache
         ");
         assert_eq!(
-            text(&[], Path::new("/cache"), now),
+            text(&[], Path::new("/cache"), now, 100),
             "no templates in /cache"
         );
     }
