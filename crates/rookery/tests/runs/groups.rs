@@ -158,7 +158,7 @@ fn a_shop_and_a_database_run_side_by_side_in_one_tile_and_in_two() {
         .collect();
     assert_eq!(counts, [(1, 2), (2, 2)]);
     let told = place.tables();
-    for words in ["layout.group", "shop", "orders"] {
+    for words in ["group=shop", "group=orders", "fairness of tiles"] {
         assert!(told.contains(words), "{words}: {told}");
     }
     nothing_is_left(&place);
