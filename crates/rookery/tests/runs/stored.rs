@@ -169,21 +169,22 @@ fn runs_of_an_earlier_version_are_reported_exported_and_compared() {
             "8430 (8190 to 8670)",
         ),
         ("lamp-bare", "A bare LAMP shop", "11970 (11190 to 12750)"),
-        ("layers", "Two layers", "16340 ± 1283"),
+        ("layers", "Two layers", "16300 ± 1300"),
         ("layers-vm", "Three layers", "232 (195 to 270)"),
-        ("mariadb", "Order entry on MariaDB", "18790 ± 1732"),
+        ("mariadb", "Order entry on MariaDB", "18800 ± 1700"),
         ("open", "Open arrivals", "2595 (2520 to 2670)"),
         ("partly-open", "Partly open arrivals", "4125 (3900 to 4350)"),
         ("pool", "A buffer pool for a hit ratio", "4260"),
-        ("postgresql", "Order entry on PostgreSQL", "23790 ± 745"),
+        ("postgresql", "Order entry on PostgreSQL", "23790 ± 750"),
         ("search", "A simulated search after a ladder", "3684"),
-        ("simulated", "Simulated: scale up and out", "6115 ± 289"),
+        ("simulated", "Simulated: scale up and out", "6120 ± 290"),
         ("sqlite", "Order entry on SQLite", "14520 (13680 to 15360)"),
         ("void", "More arrivals than are served", "198.8 ms"),
     ] {
         let run = earlier(&place, name, name);
         let before = fs::read(Path::new(&run).join("run.sqlite")).expect("readable");
-        let report = told(&place, &["report", &run]);
+        // Groups of three digits are parted by blanks that do not break.
+        let report = told(&place, &["report", &run]).replace('\u{a0}', "");
         assert!(
             report.contains(title) && report.contains(figure),
             "{name}: {report}"
