@@ -40,8 +40,8 @@ pub(crate) const CASES: &[Case] = &[
     ),
 ];
 
-/// Templates of the case's own, with a file of the system's made by `change` of what it was.
-fn with_system_file(fixture: &Fixture, file: &str, change: fn(Vec<u8>) -> Vec<u8>) -> RunDirs {
+/// Where a case may change templates: those of the suite, in a directory of its own.
+fn with_own_templates(fixture: &Fixture) -> RunDirs {
     let shared = fixture.site();
     // The system and the disk's image, built or found.
     let mut lab = fixture.lab(Kind::Vm);
@@ -56,19 +56,27 @@ fn with_system_file(fixture: &Fixture, file: &str, change: fn(Vec<u8>) -> Vec<u8
         .status()
         .expect("cp");
     assert!(copied.success());
-    for found in templates(&own).expect("templates") {
+    RunDirs {
+        templates: own,
+        ..shared
+    }
+}
+
+/// Make a file of the machines' system by `change` of what it was. Guests must have been created
+/// before: a template that has changed makes none.
+fn change_system_file(own: &Path, file: &str, change: fn(Vec<u8>) -> Vec<u8>) {
+    let mut changed = 0;
+    for found in templates(own).expect("templates") {
         if found.description.starts_with("system of virtual machines") {
             let path = own.join(&found.digest).join("root").join(file);
             let bytes = fs::read(&path).expect("read");
             // The file itself is that of the other templates as well.
             fs::remove_file(&path).expect("removed");
             fs::write(&path, change(bytes)).expect("written");
+            changed += 1;
         }
     }
-    RunDirs {
-        templates: own,
-        ..shared
-    }
+    assert!(changed > 0, "no system in {}", own.display());
 }
 
 /// The error of one that should not come up, within a time.
@@ -80,12 +88,14 @@ fn refused(lab: &dyn Lab, guests: &mut [Box<dyn Guest>], limit: Duration) -> Str
 
 fn a_broken_kernel_is_told(_: Kind) {
     let fixture = Fixture::new();
-    let site = with_system_file(&fixture, "vmlinuz", |mut kernel| {
+    let site = with_own_templates(&fixture);
+    let own = site.templates.clone();
+    let mut lab = open_lab(&Kind::Vm.into(), site, Arc::new(RealHost)).expect("lab");
+    let mut guests = vec![create(&*lab, &spec(1, &[]))];
+    change_system_file(&own, "vmlinuz", |mut kernel| {
         kernel.truncate(kernel.len() / 2);
         kernel
     });
-    let mut lab = open_lab(&Kind::Vm.into(), site, Arc::new(RealHost)).expect("lab");
-    let mut guests = vec![create(&*lab, &spec(1, &[]))];
     let error = refused(&*lab, &mut guests, PATIENCE);
     assert!(
         error.contains("guest g1") && error.contains("before its service began"),
@@ -101,9 +111,11 @@ fn a_broken_kernel_is_told(_: Kind) {
 
 fn a_broken_system_shows_the_panic(_: Kind) {
     let fixture = Fixture::new();
-    let site = with_system_file(&fixture, "system.img", |_| vec![0; 1 << 20]);
+    let site = with_own_templates(&fixture);
+    let own = site.templates.clone();
     let lab = open_lab(&Kind::Vm.into(), site, Arc::new(RealHost)).expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &[]))];
+    change_system_file(&own, "system.img", |_| vec![0; 1 << 20]);
     let error = refused(&*lab, &mut guests, 5 * PATIENCE);
     assert!(
         error.contains("the machine went away before its service began"),
