@@ -7,7 +7,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use crate::{grammar::sections, model::GuestKind};
+use crate::{sections, values::GuestKind};
 
 /// How a study is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

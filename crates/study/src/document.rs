@@ -7,17 +7,15 @@ use toml::de::{DeTable, Error as TomlError};
 use crate::{
     choices::{self, Choices},
     design::{Aliases, Design},
-    grammar::{
-        Context, Spans,
-        sections::{
-            self, GroupKeys, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, MeasureKeys,
-            QosSection, RootKeys, SearchKeys, StackSection, StorageKeys, WorkloadSection,
-        },
-    },
+    grammar::{Context, Spans},
     model::{Measure, Study},
     plan::{Factor, Variant},
     problem::{Code, Finding, Problems},
     scale,
+    sections::{
+        self, GroupKeys, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, MeasureKeys,
+        QosSection, RootKeys, SearchKeys, StackSection, StorageKeys, WorkloadSection,
+    },
     source::Source,
     variants::{self, Expansion},
 };

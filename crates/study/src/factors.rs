@@ -11,13 +11,10 @@ use toml::{
 };
 
 use crate::{
-    grammar::{
-        Context, KeyInfo,
-        kinds::is_pin_table,
-        sections::{self, settings},
-    },
+    grammar::{Context, KeyInfo, kinds::is_pin_table},
     plan::{Factor, Level},
     problem::Code,
+    sections::{self, settings},
     source::printable,
 };
 

@@ -4,7 +4,7 @@
 //! expands a study on a given host into points and trials. Nothing here does I/O: a host is
 //! described by [`HostFacts`].
 //!
-//! Every key is declared once, in `grammar::sections`; [`json_schema`] and
+//! Every key is declared once, in `sections`; [`json_schema`] and
 //! [`reference`](fn@reference) are made from the same list.
 
 #![cfg_attr(
@@ -36,10 +36,13 @@ mod reference;
 mod render;
 mod scale;
 mod schema;
+mod sections;
 mod shares;
 mod source;
 mod stack_use;
 mod storage_use;
+mod time_text;
+mod values;
 mod variants;
 pub mod vm_shape;
 mod workloads;
@@ -52,11 +55,7 @@ pub use expression::{
     EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables,
 };
 pub use grammar::kinds::{ParseDurationError, parse_duration};
-pub use model::{
-    Arrivals, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape, HostUse,
-    LabShape, Layout, LayoutGroup, Load, LoadModel, LoopType, Measure, OpenLoad, Order, Over,
-    Override, Pin, Pinning, Precision, RampUp, SearchUse, StartRate, Study, Vcpus, Visit,
-};
+pub use model::{Measure, Study};
 pub use names::nearest as nearest_name;
 pub use plan::{
     Callers, CpuPlace, Estimate, Expected, Factor, GuestGroup, HostFacts, Level, Plan,
@@ -73,5 +72,10 @@ pub use stack_use::{
 };
 pub use storage_use::{
     AccessTimes, BlockSize, FileSystem, IoLimits, JournalMode, StorageUse, VolumeCache, VolumeUse,
+};
+pub use values::{
+    Arrivals, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape, HostUse,
+    LabShape, Layout, LayoutGroup, Load, LoadModel, LoopType, OpenLoad, Order, Over, Override, Pin,
+    Pinning, Precision, RampUp, SearchUse, StartRate, Vcpus, Visit,
 };
 pub use workloads::*;

@@ -14,11 +14,9 @@ use toml::{
 };
 
 use crate::{
-    grammar::{
-        Context,
-        sections::{LAYOUT, MOST_LAYOUTS},
-    },
-    model::Override,
+    grammar::Context,
+    sections::{LAYOUT, MOST_LAYOUTS},
+    values::Override,
 };
 
 use groups::LayoutAround;

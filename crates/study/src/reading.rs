@@ -4,18 +4,17 @@ use toml::de::DeTable;
 
 use crate::{
     design::Design,
-    grammar::{
-        Context, Reader,
-        sections::{
-            self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, MeasureKeys, QosSection, RootKeys,
-            SearchKeys, Sections, StackSection, StorageKeys, WorkloadSection, check_operations,
-            read_guest,
-        },
-    },
-    model::{GuestKind, GuestShape, Layout, Load, LoadModel, LoopType, Measure, Over, Study},
+    grammar::{Context, Reader},
+    model::{Measure, Study},
     problem::Code,
+    sections::{
+        self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, MeasureKeys, QosSection, RootKeys,
+        SearchKeys, Sections, StackSection, StorageKeys, WorkloadSection, check_operations,
+        read_guest,
+    },
     source::Source,
     stack_use::{StackKind, StackUse},
+    values::{GuestKind, GuestShape, Layout, Load, LoadModel, LoopType, Over},
     vm_shape::Pool,
     workloads::{WorkloadKind, stacks},
 };
@@ -36,9 +35,11 @@ pub(crate) fn read_study(
     let mut sections = read_sections(&mut reader);
     reader.knows(crate::scale::SECTION);
     reader.finish();
-    check_workload(&sections, context);
     if let Some(mut workload) = sections.workload.take() {
-        workload.keys_mut().fill_in(&mut sections, context);
+        check_workload(workload.kind(), &sections, context);
+        let mut others = sections.others();
+        workload.keys().check(&others, context);
+        workload.keys_mut().fill_in(&mut others, context);
         sections.workload = Some(workload);
     }
     let layouts = build_layouts(&sections, source, context);
@@ -101,18 +102,14 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
     }
 }
 
-/// Workload, stack, guests and load must go together.
-fn check_workload(sections: &Sections, context: &mut Context) {
-    let Some(workload) = &sections.workload else {
-        return;
-    };
+/// Workload, limits and stack must go together.
+fn check_workload(workload: WorkloadKind, sections: &Sections, context: &mut Context) {
     if let Some(qos) = &sections.qos {
-        check_operations(qos, workload.kind(), context);
+        check_operations(qos, workload, context);
     }
     if let Some(stack) = &sections.stack {
-        check_stack(workload.kind(), stack.kind(), context);
+        check_stack(workload, stack.kind(), context);
     }
-    workload.keys().check(sections, context);
 }
 
 /// Refuses a stack that does not serve the workload.

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::{
     Variable, factors,
-    grammar::{KeyInfo, Need, sections, written_key},
-    scale,
+    grammar::{KeyInfo, Need, written_key},
+    scale, sections,
 };
 
 /// Every section and key with kind, default and meaning, made from the same list as the parser.

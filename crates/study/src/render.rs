@@ -11,11 +11,8 @@ use rookery_text::{Table, wrapped};
 
 use crate::{
     Callers, CpuTime, DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Level,
-    Order, Plan, Point, SettingValue, Study, Trial, Variant, VolumeCache,
-    grammar::kinds::{cpu_list, plain_time},
-    names::Named as _,
-    plan::thousandth,
-    source::printable,
+    Order, Plan, Point, SettingValue, Study, Trial, Variant, VolumeCache, grammar::kinds::cpu_list,
+    names::Named as _, plan::thousandth, source::printable, time_text::plain_time,
 };
 
 /// Points, trials in their order, cost and notes of a plan, in lines of `width`, without colours.
@@ -85,7 +82,10 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     if let Some(lamp) = study.stack.lamp() {
         let _ = writeln!(out, "  {}", lamp_of(lamp, plan));
     }
-    if let Some(workload) = workload.keys().describe_in(plan) {
+    if let Some(workload) = workload
+        .keys()
+        .describe_in_plan(&|key| plan.varies("workload", key))
+    {
         let _ = writeln!(out, "  {workload}");
     }
     if let Some(database) = study.stack.database() {

@@ -5,8 +5,8 @@ use toml::de::DeValue;
 
 use crate::{
     factors,
-    grammar::{KeyInfo, Need, SectionInfo, sections},
-    overrides, scale,
+    grammar::{KeyInfo, Need, SectionInfo},
+    overrides, scale, sections,
 };
 
 /// JSON Schema (draft 2020-12) of a study file, made from the same list of keys as the parser. The

@@ -10,13 +10,14 @@ use crate::{
     design::{self, Aliases, Design},
     factors::{self, Found},
     grammar::{Context, Spans},
-    model::{Layout, LayoutGroup, Measure, Override, Study},
+    model::{Measure, Study},
     names::nearest,
     overrides::{self, LayoutSet},
     plan::{Factor, Variant},
     problem::Code,
     reading::{check_size, read_study},
     source::{Source, printable, quoted},
+    values::{Layout, LayoutGroup, Override},
 };
 
 /// Most variants of a study.

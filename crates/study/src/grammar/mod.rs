@@ -6,7 +6,6 @@
 
 pub(crate) mod kinds;
 mod reader;
-pub(crate) mod sections;
 
 use serde_json::Value as Json;
 use toml::{Spanned, de::DeValue};

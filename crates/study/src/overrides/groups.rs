@@ -15,14 +15,12 @@ use super::{
     said::{LayoutSet, listed, own_keys, said_by, with_sections},
 };
 use crate::{
-    grammar::{
-        Context, Reader,
-        sections::{self, GROUP, GroupKeys, LAYOUT, LOAD, MOST_GROUPS, MOST_GUESTS},
-    },
-    model::{LayoutGroup, Override},
+    grammar::{Context, Reader},
     names::nearest,
     problem::Code,
+    sections::{self, GROUP, GroupKeys, LAYOUT, LOAD, MOST_GROUPS, MOST_GUESTS},
     source::quoted,
+    values::{LayoutGroup, Override},
 };
 
 /// What a layout with groups must not say: its groups do.

@@ -8,12 +8,10 @@ use toml::{
 };
 
 use crate::{
-    grammar::{
-        Context,
-        sections::{self, WORKLOAD},
-    },
+    grammar::Context,
     names::nearest,
     problem::Code,
+    sections::{self, WORKLOAD},
     source::quoted,
     workloads::WorkloadKind,
 };

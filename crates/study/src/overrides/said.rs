@@ -10,14 +10,11 @@ use toml::{
 use super::named::NamedWorkloads;
 use crate::{
     factors,
-    grammar::{
-        Context,
-        sections::{self, GUEST, LOAD, LayoutKeys, QOS, STACK, STORAGE, WORKLOAD},
-        written_key,
-    },
-    model::{LayoutGroup, Override},
+    grammar::{Context, written_key},
     plan::Level,
     problem::Code,
+    sections::{self, GUEST, LOAD, LayoutKeys, QOS, STACK, STORAGE, WORKLOAD},
+    values::{LayoutGroup, Override},
 };
 
 /// The sections that a layout may have below it; where a key that stands in the layout itself could

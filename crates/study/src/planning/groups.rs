@@ -9,10 +9,11 @@ use super::{
 use crate::{
     Callers, CpuSet, GuestGroup, HostFacts, Pinning, Point, PointData, StackKind, Study, Variant,
     Vcpus,
-    grammar::{Context, Spans, kinds::cpu_list, sections::MOST_GUESTS},
-    model::{Layout, LayoutGroup},
+    grammar::{Context, Spans, kinds::cpu_list},
     problem::Code,
+    sections::MOST_GUESTS,
     source::quoted,
+    values::{Layout, LayoutGroup},
 };
 
 /// A group of one point while it is planned.

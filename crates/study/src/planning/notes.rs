@@ -2,8 +2,9 @@
 
 use super::{cpus::Division, points::rounded_users, thousandths};
 use crate::{
-    Design, Document, GuestKind, Measure, Point, Variant, grammar::kinds::cpu_list,
-    workloads::size_notes,
+    Design, Document, GuestKind, Measure, Point, Variant,
+    grammar::kinds::cpu_list,
+    workloads::{PlannedData, size_notes},
 };
 
 /// Roundings, choices made, limits that are not enforced, comparisons that cannot be made.
@@ -86,7 +87,7 @@ fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
         .cloned()
         .collect();
     let points = &alike[..];
-    let mut notes = size_notes(variants, points);
+    let mut notes = size_notes(&planned_data(variants, points));
     notes.extend(
         variants
             .iter()
@@ -106,6 +107,24 @@ fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What each point has in its databases.
+fn planned_data<'p>(variants: &'p [Variant], points: &[Point]) -> Vec<PlannedData<'p>> {
+    points
+        .iter()
+        .filter_map(|point| {
+            let variant = variants
+                .iter()
+                .find(|variant| variant.id == point.variant)?;
+            Some(PlannedData {
+                point: point.id,
+                workload: &variant.study.workload,
+                guest: point.variables(&variant.study),
+                data: point.only_group().database,
+            })
+        })
+        .collect()
 }
 
 /// Points whose vCPUs cannot all be used, because too many of them lie on one CPU.

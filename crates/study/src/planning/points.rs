@@ -12,6 +12,7 @@ use crate::{
     grammar::Context,
     grammar::kinds::{MOST_RATE, MOST_USERS, cpu_list},
     problem::Code,
+    workloads::DataRequest,
 };
 
 /// Less memory than this no stack starts with, MiB.
@@ -643,10 +644,13 @@ pub(super) fn database(
     context: &mut Context,
 ) -> Option<PointData> {
     let guest = combination.variables(memory_mib as f64 * MIB, users);
-    study
-        .workload
-        .keys()
-        .data(study, &guest, &combination.describe(), context)
+    let request = DataRequest {
+        stack: &study.stack,
+        seed: study.seed,
+        guest: &guest,
+        guests: &combination.describe(),
+    };
+    study.workload.keys().data(&request, context)
 }
 
 #[cfg(test)]

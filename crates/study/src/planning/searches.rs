@@ -10,8 +10,9 @@ use super::{
 use crate::{
     Amount, EvaluationError, HostFacts, Over, Per, Point, Scaled, Search, SearchUse, Variant,
     Vcpus,
-    grammar::{Context, kinds::MOST_USERS, sections::MOST_GUESTS},
+    grammar::{Context, kinds::MOST_USERS},
     problem::Code,
+    sections::MOST_GUESTS,
 };
 
 /// Users, or arrivals per second, of each vCPU that are tried at most, unless the study says more.

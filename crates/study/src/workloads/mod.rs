@@ -4,6 +4,7 @@
 //! What generic code asks of a workload is [`WorkloadUse`]; its keys in the study file are in
 //! [`OwnKeys`]. Two workloads may have keys of one name.
 
+mod asks;
 mod dvdstore;
 mod orderentry;
 mod sample;
@@ -17,8 +18,8 @@ use rookery_workload::{DelayDistribution, MixShare, dvdstore::Size, sample::Samp
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Plan, Point, StackKind, Study, Variables, Variant,
-    grammar::{Context, KeyInfo, Reader, sections::Sections},
+    StackKind,
+    grammar::{Context, KeyInfo, Reader},
     names::Named,
     problem::Code,
 };
@@ -27,6 +28,7 @@ use dvdstore::DvdstoreKeys;
 use orderentry::OrderentryKeys;
 use sample::SampleKeys;
 
+pub(crate) use asks::{DataRequest, OtherSections, PlannedData};
 pub use dvdstore::DvdstoreUse;
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
 pub use sample::SampleUse;
@@ -92,20 +94,13 @@ impl Named for WorkloadKind {
 /// What generic code asks of the keys of a workload.
 pub(crate) trait WorkloadUse {
     /// Refuses what does not go together with other sections.
-    fn check(&self, _sections: &Sections, _context: &mut Context) {}
+    fn check(&self, _sections: &OtherSections<'_>, _context: &mut Context) {}
 
     /// Fills in what the workload presets in other sections, where the file says nothing.
-    fn fill_in(&mut self, _sections: &mut Sections, _context: &mut Context) {}
+    fn fill_in(&mut self, _sections: &mut OtherSections<'_>, _context: &mut Context) {}
 
-    /// What a guest of this shape has in its database; `guests` says which, for messages. `None`
-    /// where it was refused.
-    fn data(
-        &self,
-        study: &Study,
-        guest: &Variables,
-        guests: &str,
-        context: &mut Context,
-    ) -> Option<PointData>;
+    /// What a guest has in its database; `None` where it was refused.
+    fn data(&self, request: &DataRequest<'_>, context: &mut Context) -> Option<PointData>;
 
     /// The key that says how large databases are.
     fn size_key(&self) -> &'static str;
@@ -116,9 +111,9 @@ pub(crate) trait WorkloadUse {
     /// What users do, in one line without the workload's name.
     fn describe(&self) -> String;
 
-    /// The same in the head of a plan, but for what is a factor of it; nothing where the plan says
-    /// enough.
-    fn describe_in(&self, _plan: &Plan) -> Option<String> {
+    /// The same in the head of a plan, but for the keys of `[workload]` that are factors of it;
+    /// nothing where the plan says enough.
+    fn describe_in_plan(&self, _is_factor: &dyn Fn(&str) -> bool) -> Option<String> {
         None
     }
 
@@ -347,18 +342,10 @@ impl fmt::Display for PointData {
 }
 
 /// What became of sizes that were asked for.
-pub(crate) fn size_notes(variants: &[Variant], points: &[Point]) -> Vec<String> {
-    let mut notes = orderentry::size_notes(variants, points);
-    notes.extend(dvdstore::size_notes(variants, points));
+pub(crate) fn size_notes(planned: &[PlannedData<'_>]) -> Vec<String> {
+    let mut notes = orderentry::size_notes(planned);
+    notes.extend(dvdstore::size_notes(planned));
     notes
-}
-
-/// The study that a point is of.
-fn study_of<'v>(variants: &'v [Variant], point: &Point) -> Option<&'v Study> {
-    variants
-        .iter()
-        .find(|variant| variant.id == point.variant)
-        .map(|variant| &variant.study)
 }
 
 /// How users pace themselves: the words of all workloads, which share one key.

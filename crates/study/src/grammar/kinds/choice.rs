@@ -78,7 +78,7 @@ impl<T: Named> Kind for Choice<T> {
 #[cfg(test)]
 mod tests {
     use super::{super::testing::*, *};
-    use crate::model::Pin;
+    use crate::values::Pin;
 
     #[test]
     fn the_nearest_word_is_offered() {

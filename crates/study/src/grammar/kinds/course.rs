@@ -6,15 +6,13 @@ use std::{fmt, time::Duration};
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
-use super::{
-    quantity::split,
-    time::{parse_duration, plain},
-};
+use super::{quantity::split, time::parse_duration};
 use crate::{
     grammar::{At, Context, Kind},
-    model::{Course, CourseStep},
     problem::Code,
     source::quoted,
+    time_text::plain_time,
+    values::{Course, CourseStep},
 };
 
 /// A course of the rate. All shares are of the rate itself.
@@ -73,12 +71,17 @@ impl fmt::Display for Course {
             Self::Level => f.write_str("level"),
             Self::Ramp { from, to } => write!(f, "{}..{}", percent(*from), percent(*to)),
             Self::Swing { amplitude, period } => {
-                write!(f, "swing {} every {}", percent(*amplitude), plain(*period))
+                write!(
+                    f,
+                    "swing {} every {}",
+                    percent(*amplitude),
+                    plain_time(*period)
+                )
             }
             Self::Steps(steps) => {
                 let step = |step: &CourseStep| {
                     let bend = if step.linear { "~" } else { "" };
-                    format!("{}: {bend}{}", plain(step.length), percent(step.share))
+                    format!("{}: {bend}{}", plain_time(step.length), percent(step.share))
                 };
                 f.write_str(&steps.iter().map(step).collect::<Vec<_>>().join(", "))
             }

@@ -8,9 +8,9 @@ use toml::{Spanned, de::DeValue};
 use super::number::integer;
 use crate::{
     grammar::{At, Context, Kind},
-    model::CpuSet,
     problem::Code,
     source::quoted,
+    values::CpuSet,
 };
 
 /// CPU numbers of this host.

@@ -6,8 +6,8 @@ use toml::{Spanned, de::DeValue};
 use super::{Choice, Cpus};
 use crate::{
     grammar::{At, Context, Kind},
-    model::{CpuSet, Pin, Pinning},
     problem::Code,
+    values::{CpuSet, Pin, Pinning},
 };
 
 /// The name of a policy, or a list with the CPUs of each guest.

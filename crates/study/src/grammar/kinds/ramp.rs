@@ -6,9 +6,9 @@ use toml::{Spanned, de::DeValue};
 use super::Time;
 use crate::{
     grammar::{At, Context, Kind},
-    model::{RampUp, StartRate},
     problem::Code,
     source::quoted,
+    values::{RampUp, StartRate},
 };
 
 /// A time, or `10 users per s`, or `10 users per s per guest`.

@@ -11,17 +11,8 @@ use crate::{
     grammar::{At, Context, Kind},
     problem::Code,
     source::quoted,
+    time_text::{UNITS, plain_time},
 };
-
-/// Units and their microseconds, largest first.
-const UNITS: [(&str, u64); 6] = [
-    ("h", 3_600_000_000),
-    ("min", 60_000_000),
-    ("s", 1_000_000),
-    ("ms", 1_000),
-    ("us", 1),
-    ("µs", 1),
-];
 
 const UNITS_IN_WORDS: &str = "us, ms, s, min or h";
 
@@ -84,7 +75,7 @@ impl Time {
             return context.out_of_range(
                 value,
                 at,
-                &format!("is less than {}", plain(self.min)),
+                &format!("is less than {}", plain_time(self.min)),
                 self,
             );
         }
@@ -92,7 +83,7 @@ impl Time {
             return context.out_of_range(
                 value,
                 at,
-                &format!("is more than {}", plain(self.max)),
+                &format!("is more than {}", plain_time(self.max)),
                 self,
             );
         }
@@ -127,11 +118,15 @@ impl Kind for Time {
     }
 
     fn write(&self, value: &Duration) -> String {
-        format!("\"{}\"", plain(*value))
+        format!("\"{}\"", plain_time(*value))
     }
 
     fn describe(&self) -> String {
-        format!("duration, {} to {}", plain(self.min), plain(self.max))
+        format!(
+            "duration, {} to {}",
+            plain_time(self.min),
+            plain_time(self.max)
+        )
     }
 
     fn example(&self) -> String {
@@ -200,19 +195,6 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseDurationError> {
     Ok(Duration::from_micros(truncate_u64(us.round())))
 }
 
-/// A duration in its largest whole unit: `90s`, `2min`, `1500ms`.
-pub(crate) fn plain(time: Duration) -> String {
-    let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    if us == 0 {
-        return "0s".to_owned();
-    }
-    let (name, unit_us) = UNITS
-        .iter()
-        .find(|(_, unit_us)| us.is_multiple_of(*unit_us))
-        .unwrap_or(&UNITS[4]);
-    format!("{}{name}", us / unit_us)
-}
-
 #[cfg(test)]
 mod tests {
     use super::{super::testing::*, *};
@@ -273,18 +255,5 @@ mod tests {
         assert_eq!(code(&KIND, "'99999999999999999h'"), Code::OutOfRange);
         assert_eq!(code(&KIND, "'soon'"), Code::Malformed);
         assert_eq!(code(&KIND, "true"), Code::WrongType);
-    }
-
-    #[test]
-    fn durations_are_written_in_their_largest_whole_unit() {
-        for (us, text) in [
-            (90_000_000, "90s"),
-            (120_000_000, "2min"),
-            (1_500_000, "1500ms"),
-            (1, "1us"),
-            (0, "0s"),
-        ] {
-            assert_eq!(plain(Duration::from_micros(us)), text);
-        }
     }
 }

@@ -7,7 +7,7 @@ use toml::{Spanned, de::DeValue};
 use super::number::float;
 use crate::{
     grammar::{At, Context, Kind},
-    model::Vcpus,
+    values::Vcpus,
 };
 
 /// vCPUs of a guest, fractions in steps of 0.001. Below a hundredth no stack runs.

@@ -89,7 +89,7 @@ mod tests {
     use rookery_workload::dvdstore::{ShopperParams, Size};
 
     use super::*;
-    use crate::{Workload, grammar::sections::testing::*};
+    use crate::{Workload, sections::testing::*};
 
     #[test]
     fn think_times_scatter_as_the_study_says() {

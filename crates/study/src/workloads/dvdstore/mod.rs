@@ -9,12 +9,8 @@ use rookery_stats::Pacing;
 use rookery_workload::{DelayDistribution, MixShare, dvdstore::opening_shares};
 use serde::{Deserialize, Serialize};
 
-use super::{Pace, PointData, ThinkTime, WorkloadUse, is_usual, scatter, web_pace};
-use crate::{
-    Amount, StackKind, Study, Variables,
-    grammar::{Context, kinds::plain_time},
-    names::Named as _,
-};
+use super::{DataRequest, Pace, PointData, ThinkTime, WorkloadUse, is_usual, scatter, web_pace};
+use crate::{Amount, StackKind, grammar::Context, names::Named as _, time_text::plain_time};
 
 pub(super) use keys::DvdstoreKeys;
 pub(super) use plan::size_notes;
@@ -67,14 +63,8 @@ pub(super) fn pace(wanted: &DvdstoreUse) -> Pace {
 }
 
 impl WorkloadUse for DvdstoreUse {
-    fn data(
-        &self,
-        _study: &Study,
-        guest: &Variables,
-        guests: &str,
-        context: &mut Context,
-    ) -> Option<PointData> {
-        plan::size(&self.database, guest, guests, context).map(PointData::Dvdstore)
+    fn data(&self, request: &DataRequest<'_>, context: &mut Context) -> Option<PointData> {
+        plan::size(&self.database, request, context).map(PointData::Dvdstore)
     }
 
     fn size_key(&self) -> &'static str {

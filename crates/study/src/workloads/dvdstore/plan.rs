@@ -3,21 +3,18 @@
 use rookery_cast::{low_u32, truncate_u64};
 use rookery_workload::dvdstore::Size;
 
-use super::super::study_of;
-use crate::{
-    Amount, Point, Variables, Variant, expression::NOMINAL_MEGABYTES, grammar::Context,
-    problem::Code,
-};
+use super::super::{DataRequest, PlannedData};
+use crate::{Amount, expression::NOMINAL_MEGABYTES, grammar::Context, problem::Code};
 
 /// The database of one guest of this shape: whole megabytes, at least one; beyond 1023 whole
-/// gigabytes. `guests` says which guest, for messages.
+/// gigabytes.
 pub(super) fn size(
     database: &Amount,
-    guest: &Variables,
-    guests: &str,
+    request: &DataRequest<'_>,
     context: &mut Context,
 ) -> Option<Size> {
-    let each = match database.each(guest, &NOMINAL_MEGABYTES) {
+    let guests = request.guests;
+    let each = match database.each(request.guest, &NOMINAL_MEGABYTES) {
         Ok(each) if each > 0.0 => each,
         other => {
             let why = other.map_or_else(
@@ -55,32 +52,29 @@ fn nominal_mb(amount: f64) -> u64 {
 }
 
 /// Sizes that became other sizes.
-pub(in crate::workloads) fn size_notes(variants: &[Variant], points: &[Point]) -> Vec<String> {
-    let odd = points.iter().find_map(|point| {
-        let exact = exact_mb(variants, point)?;
-        ((exact - point.only_group().database.megabytes() as f64).abs() > 1e-6)
-            .then_some((exact, point))
+pub(in crate::workloads) fn size_notes(planned: &[PlannedData<'_>]) -> Vec<String> {
+    let odd = planned.iter().find_map(|planned| {
+        let exact = exact_mb(planned)?;
+        ((exact - planned.data.megabytes() as f64).abs() > 1e-6).then_some((exact, planned))
     });
-    let Some((exact, point)) = odd else {
+    let Some((exact, planned)) = odd else {
         return Vec::new();
     };
     vec![format!(
         "databases are rounded up to sizes that exist: {}MB become {} (point {})",
         (exact * 1000.0).round() / 1000.0,
-        point.only_group().database,
-        point.id
+        planned.data,
+        planned.point
     )]
 }
 
 /// Megabytes of each guest's database before they became a size.
-fn exact_mb(variants: &[Variant], point: &Point) -> Option<f64> {
-    let study = study_of(variants, point)?;
-    let guest = point.variables(study);
-    study
+fn exact_mb(planned: &PlannedData<'_>) -> Option<f64> {
+    planned
         .workload
         .dvdstore()?
         .database
-        .each(&guest, &NOMINAL_MEGABYTES)
+        .each(&planned.guest, &NOMINAL_MEGABYTES)
         .ok()
 }
 

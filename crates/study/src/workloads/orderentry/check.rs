@@ -3,21 +3,20 @@
 
 use rookery_workload::orderentry::terminal::Pacing;
 
-use super::{OrderentryUse, dialect, profile_limits};
+use super::{super::OtherSections, OrderentryUse, dialect, profile_limits};
 use crate::{
     StackUse,
     grammar::Context,
-    grammar::sections::Sections,
-    model::{GuestKind, LoadModel, LoopType, Over},
     problem::Code,
+    values::{GuestKind, LoadModel, LoopType, Over},
 };
 
 /// Terminals of an open load unless said: each is a connection to the database.
 const MAX_IN_FLIGHT: u32 = 64;
 
 /// Workload, stack, guests and load must go together.
-pub(super) fn check(wanted: &OrderentryUse, sections: &Sections, context: &mut Context) {
-    if let Some(dialect) = sections.stack.as_ref().and_then(dialect)
+pub(super) fn check(wanted: &OrderentryUse, sections: &OtherSections<'_>, context: &mut Context) {
+    if let Some(dialect) = sections.stack.and_then(dialect)
         && let Err(error) = wanted.statements.on(dialect)
     {
         let span = context.spans.nearest("workload.statements");
@@ -31,7 +30,6 @@ pub(super) fn check(wanted: &OrderentryUse, sections: &Sections, context: &mut C
     if wanted.hit_target.is_some()
         && sections
             .stack
-            .as_ref()
             .is_some_and(|stack| *stack == StackUse::Sqlite)
     {
         let span = context.spans.nearest("workload.hit_target");
@@ -46,7 +44,6 @@ pub(super) fn check(wanted: &OrderentryUse, sections: &Sections, context: &mut C
     }
     if sections
         .guest
-        .as_ref()
         .is_some_and(|guest| guest.kind() == GuestKind::Fake)
     {
         let span = context.spans.nearest("guest.kind");
@@ -62,7 +59,7 @@ pub(super) fn check(wanted: &OrderentryUse, sections: &Sections, context: &mut C
 }
 
 /// What an open load of transactions cannot have.
-fn check_load(sections: &Sections, pacing: Pacing, context: &mut Context) {
+fn check_load(sections: &OtherSections<'_>, pacing: Pacing, context: &mut Context) {
     let Some(model) = sections.model else { return };
     if model == LoadModel::PartlyOpen {
         let span = context.spans.nearest("load.model");
@@ -89,7 +86,11 @@ fn check_load(sections: &Sections, pacing: Pacing, context: &mut Context) {
 }
 
 /// What the profile presets in other sections, where the file says nothing.
-pub(super) fn fill_in(wanted: &mut OrderentryUse, sections: &mut Sections, context: &mut Context) {
+pub(super) fn fill_in(
+    wanted: &mut OrderentryUse,
+    sections: &mut OtherSections<'_>,
+    context: &mut Context,
+) {
     if let Some(qos) = &mut sections.qos
         && qos.percentiles.is_empty()
     {
@@ -112,8 +113,11 @@ pub(super) fn fill_in(wanted: &mut OrderentryUse, sections: &mut Sections, conte
         .search
         .as_ref()
         .is_some_and(|search| search.over == Over::Users);
-    let all_say = sections.layouts.iter().all(|layout| layout.users.is_some());
-    if !users.is_empty() || context.spans.has("load.users") || all_say || over_users {
+    if !users.is_empty()
+        || context.spans.has("load.users")
+        || sections.layouts_have_users
+        || over_users
+    {
         return;
     }
     match wanted.default_users() {

@@ -325,7 +325,7 @@ impl OrderentryKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Study, Workload, grammar::sections::testing::*};
+    use crate::{Study, Workload, sections::testing::*};
 
     fn study(keys: &str, more: &str) -> Result<Study, String> {
         let text = text(keys, more);

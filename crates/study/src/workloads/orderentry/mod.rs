@@ -20,11 +20,8 @@ use rookery_workload::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Pace, PointData, WorkloadUse, scatter};
-use crate::{
-    Amount, Engine, Per, Plan, Scaled, StackKind, StackUse, Study, Variables, grammar::Context,
-    grammar::sections::Sections,
-};
+use super::{DataRequest, OtherSections, Pace, PointData, WorkloadUse, scatter};
+use crate::{Amount, Engine, Per, Scaled, StackKind, StackUse, grammar::Context};
 
 pub(super) use keys::OrderentryKeys;
 pub(super) use plan::size_notes;
@@ -239,22 +236,16 @@ fn profile_limits(profile: Profile) -> Vec<PercentileLimit> {
 }
 
 impl WorkloadUse for OrderentryUse {
-    fn check(&self, sections: &Sections, context: &mut Context) {
+    fn check(&self, sections: &OtherSections<'_>, context: &mut Context) {
         check::check(self, sections, context);
     }
 
-    fn fill_in(&mut self, sections: &mut Sections, context: &mut Context) {
+    fn fill_in(&mut self, sections: &mut OtherSections<'_>, context: &mut Context) {
         check::fill_in(self, sections, context);
     }
 
-    fn data(
-        &self,
-        study: &Study,
-        guest: &Variables,
-        guests: &str,
-        context: &mut Context,
-    ) -> Option<PointData> {
-        plan::data(study, self, guest, guests, context).map(PointData::Orderentry)
+    fn data(&self, request: &DataRequest<'_>, context: &mut Context) -> Option<PointData> {
+        plan::data(self, request, context).map(PointData::Orderentry)
     }
 
     fn size_key(&self) -> &'static str {
@@ -272,8 +263,8 @@ impl WorkloadUse for OrderentryUse {
         render::describe(self, |_| false)
     }
 
-    fn describe_in(&self, plan: &Plan) -> Option<String> {
-        Some(render::describe(self, |key| plan.varies("workload", key)))
+    fn describe_in_plan(&self, is_factor: &dyn Fn(&str) -> bool) -> Option<String> {
+        Some(render::describe(self, is_factor))
     }
 
     fn pauses(&self) -> String {

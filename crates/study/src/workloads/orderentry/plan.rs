@@ -1,11 +1,14 @@
 //! How large the order-entry databases of a point are.
 
 use rookery_cast::{truncate_u32, truncate_u64};
-use rookery_workload::orderentry::{MAX_WAREHOUSES, Scale};
+use rookery_workload::orderentry::{Dialect, MAX_WAREHOUSES, Scale};
 
-use super::{super::study_of, DatabaseSize, OrderentryData, OrderentryUse, dialect};
+use super::{
+    super::{DataRequest, PlannedData},
+    DatabaseSize, OrderentryData, OrderentryUse, dialect,
+};
 use crate::{
-    Amount, EvaluationError, Point, Study, Variables, Variant,
+    Amount, EvaluationError, Variables,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
     problem::Code,
@@ -13,26 +16,22 @@ use crate::{
 
 const MIB: f64 = 1_048_576.0;
 
-/// The database of one guest of this shape; `guests` says which, for messages.
+/// The database of one guest.
 pub(super) fn data(
-    study: &Study,
     wanted: &OrderentryUse,
-    guest: &Variables,
-    guests: &str,
+    request: &DataRequest<'_>,
     context: &mut Context,
 ) -> Option<OrderentryData> {
     // Another stack was refused for this workload.
-    let dialect = dialect(&study.stack)?;
+    let dialect = dialect(request.stack)?;
+    let guests = request.guests;
     let scale = match &wanted.size {
         DatabaseSize::Warehouses(amount) => {
-            let exact = amount.each(guest, &NO_UNITS);
+            let exact = amount.each(request.guest, &NO_UNITS);
             let why = match exact {
                 Ok(exact) if exact > 0.0 && exact <= f64::from(MAX_WAREHOUSES) => {
-                    return with(
-                        study,
-                        wanted,
-                        Scale::new(whole(exact), wanted.divisor).ok()?,
-                    );
+                    let scale = Scale::new(whole(exact), wanted.divisor).ok()?;
+                    return Some(with(wanted, request.seed, dialect, scale));
                 }
                 Ok(exact) => {
                     format!("{exact} warehouses, where 1 to {MAX_WAREHOUSES} are possible")
@@ -47,7 +46,7 @@ pub(super) fn data(
                 "change the number of warehouses",
             );
         }
-        DatabaseSize::Mib(amount) => match mib(amount, guest) {
+        DatabaseSize::Mib(amount) => match mib(amount, request.guest) {
             Ok(mib) if mib > 0.0 => Scale::for_bytes(truncate_u64(mib * MIB), dialect),
             other => {
                 let why = match other {
@@ -64,21 +63,18 @@ pub(super) fn data(
             }
         },
     };
-    with(
-        study,
-        wanted,
-        Scale::new(scale.warehouses(), wanted.divisor).ok()?,
-    )
+    let scale = Scale::new(scale.warehouses(), wanted.divisor).ok()?;
+    Some(with(wanted, request.seed, dialect, scale))
 }
 
-fn with(study: &Study, wanted: &OrderentryUse, scale: Scale) -> Option<OrderentryData> {
-    Some(OrderentryData {
+fn with(wanted: &OrderentryUse, seed: u64, dialect: Dialect, scale: Scale) -> OrderentryData {
+    OrderentryData {
         scale,
-        seed: study.seed,
-        dialect: dialect(&study.stack)?,
+        seed,
+        dialect,
         foreign_keys: wanted.foreign_keys,
         history_pk: wanted.history_pk,
-    })
+    }
 }
 
 /// Warehouses, rounded up; what floats add beyond a millionth is not another one.
@@ -95,25 +91,25 @@ fn mib(amount: &Amount, guest: &Variables) -> Result<f64, EvaluationError> {
 }
 
 /// What sizes became: warehouses, and whether the figures mean anything.
-pub(in crate::workloads) fn size_notes(variants: &[Variant], points: &[Point]) -> Vec<String> {
+pub(in crate::workloads) fn size_notes(planned: &[PlannedData<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
-    let by_bytes = points.iter().find(|point| {
-        study_of(variants, point)
-            .and_then(|study| study.workload.orderentry())
+    let by_bytes = planned.iter().find(|planned| {
+        planned
+            .workload
+            .orderentry()
             .is_some_and(|wanted| matches!(wanted.size, DatabaseSize::Mib(_)))
     });
-    if let Some(point) = by_bytes {
+    if let Some(planned) = by_bytes {
         notes.push(format!(
             "`db_size` gives whole warehouses: {} of about {} MiB in all (point {})",
-            point.only_group().database,
-            point.only_group().database.megabytes(),
-            point.id
+            planned.data,
+            planned.data.megabytes(),
+            planned.point
         ));
     }
-    if points
+    if planned
         .iter()
-        .flat_map(|point| &point.groups)
-        .filter_map(|group| group.database.orderentry())
+        .filter_map(|planned| planned.data.orderentry())
         .any(|data| data.scale.is_mini())
     {
         notes.push("divided databases are for tests: their figures mean nothing".to_owned());

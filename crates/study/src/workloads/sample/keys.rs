@@ -75,7 +75,7 @@ mod tests {
     use rookery_workload::sample::TransitionMatrix;
 
     use super::*;
-    use crate::{Workload, grammar::sections::testing::*};
+    use crate::{Workload, sections::testing::*};
 
     const SAMPLE: &str = "[stack]\nkind = \"bundled\"\n[workload]\nkind = \"sample\"\n";
 

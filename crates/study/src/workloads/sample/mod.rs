@@ -13,13 +13,10 @@ use rookery_workload::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Pace, PointData, WorkloadUse, is_usual, scatter, web_pace};
+use super::{DataRequest, Pace, PointData, WorkloadUse, is_usual, scatter, web_pace};
 use crate::{
-    Amount, StackKind, Study, Variables,
-    expression::NO_UNITS,
-    grammar::{Context, kinds::plain_time},
-    names::Named as _,
-    problem::Code,
+    Amount, StackKind, expression::NO_UNITS, grammar::Context, names::Named as _, problem::Code,
+    time_text::plain_time,
 };
 
 pub(super) use keys::SampleKeys;
@@ -69,14 +66,8 @@ pub(super) fn pace(wanted: &SampleUse) -> Pace {
 }
 
 impl WorkloadUse for SampleUse {
-    fn data(
-        &self,
-        _study: &Study,
-        guest: &Variables,
-        guests: &str,
-        context: &mut Context,
-    ) -> Option<PointData> {
-        let why = match self.records.each(guest, &NO_UNITS) {
+    fn data(&self, request: &DataRequest<'_>, context: &mut Context) -> Option<PointData> {
+        let why = match self.records.each(request.guest, &NO_UNITS) {
             Ok(records) if records > 0.0 && records <= MOST_RECORDS => {
                 return Some(PointData::Sample(SampleData {
                     records: truncate_u32(records.ceil()),
@@ -87,7 +78,7 @@ impl WorkloadUse for SampleUse {
             Err(error) => error.to_string(),
         };
         let span = context.spans.nearest(self.size_key());
-        let message = format!("the records of {guests}: {why}");
+        let message = format!("the records of {}: {why}", request.guests);
         context.refuse(
             Code::Database,
             span,

@@ -6,13 +6,13 @@ use crate::{
     grammar::{
         Context, SectionInfo, keys,
         kinds::{Choice, Count, CourseText, Factor, ListOf, MOST_USERS, Ramp, Time, Whole},
-        sections::search,
-    },
-    model::{
-        Arrivals, Load, LoadModel, LoopType, OpenLoad, Order, Over, Precision, SearchUse, Visit,
     },
     names::Named,
     problem::Code,
+    sections::search,
+    values::{
+        Arrivals, Load, LoadModel, LoopType, OpenLoad, Order, Over, Precision, SearchUse, Visit,
+    },
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {

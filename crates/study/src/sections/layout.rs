@@ -6,9 +6,9 @@ use crate::{
         Context, SectionInfo, keys,
         kinds::{Count, ListOf, Text, VcpuCount, Whole},
     },
-    model::{GuestKind, Layout, LayoutGroup, Override},
     problem::Code,
     source::quoted,
+    values::{GuestKind, Layout, LayoutGroup, Override},
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {

@@ -4,10 +4,10 @@ use crate::{
     grammar::{
         Below, Context, Reader, keys,
         kinds::{Choice, Cpus, Text, Whole, WholeMemory, Worded},
-        sections::storage::Switch,
     },
     names::Named,
     problem::Code,
+    sections::storage::Switch,
     vm_shape::{
         Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network,
         NetworkShape, Pins, Pool, VmShape,

@@ -6,11 +6,11 @@ use crate::{
     grammar::{
         Context, Reader, SectionInfo, keys,
         kinds::{Choice, Memory, PinKind, Time, Whole},
-        sections::machine::{self, MachineKeys},
     },
-    model::{CpuTime, GuestKind, GuestShape, LabShape, Pin},
     names::Named,
     problem::Code,
+    sections::machine::{self, MachineKeys},
+    values::{CpuTime, GuestKind, GuestShape, LabShape, Pin},
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {

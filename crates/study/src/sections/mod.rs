@@ -18,12 +18,13 @@ mod workload;
 
 use rookery_stats::qos::Qos;
 
-use super::SectionInfo;
 use crate::{
-    model::{GuestShape, HostUse, Load, LoadModel, Measure},
+    grammar::SectionInfo,
+    model::Measure,
     stack_use::StackUse,
     storage_use::StorageUse,
-    workloads::Workload,
+    values::{GuestShape, HostUse, Load, LoadModel},
+    workloads::{OtherSections, Workload},
 };
 
 pub(crate) use guest::{GuestKeys, read_guest};
@@ -81,6 +82,20 @@ pub(crate) struct Sections {
     pub(crate) storage: Option<StorageUse>,
     pub(crate) host: Option<HostUse>,
     pub(crate) layouts: Vec<LayoutKeys>,
+}
+
+impl Sections {
+    /// What a workload may ask of the other sections.
+    pub(crate) fn others(&mut self) -> OtherSections<'_> {
+        OtherSections {
+            stack: self.stack.as_ref(),
+            guest: self.guest.as_ref(),
+            model: self.model,
+            load: self.load.as_mut(),
+            qos: self.qos.as_mut(),
+            layouts_have_users: self.layouts.iter().all(|layout| layout.users.is_some()),
+        }
+    }
 }
 
 #[cfg(test)]

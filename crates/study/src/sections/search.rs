@@ -7,9 +7,9 @@ use crate::{
         Below, Context, Reader, keys,
         kinds::{Choice, Count, Factor, Time, Whole},
     },
-    model::{LoadModel, Over, SearchUse},
     names::Named,
     problem::Code,
+    values::{LoadModel, Over, SearchUse},
 };
 
 const NAME: &str = "search";

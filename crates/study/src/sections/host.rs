@@ -5,9 +5,9 @@ use crate::{
         Context, SectionInfo, keys,
         kinds::{Choice, Cpus, Factor, ProfileName, WholeMemory},
     },
-    model::{DriverPlace, HostUse},
     names::Named,
     problem::Code,
+    values::{DriverPlace, HostUse},
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {

@@ -1,0 +1,61 @@
+//! Layouts: which guests exist together.
+
+use serde::{Deserialize, Serialize};
+
+use super::Vcpus;
+use crate::{Amount, Users};
+
+/// One layout: every combination of its numbers is a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Name in tables and figures.
+    pub name: String,
+    /// Numbers of guests.
+    pub guests: Vec<u32>,
+    /// vCPUs of each guest.
+    pub vcpus: Vec<Vcpus>,
+    /// Users of this layout instead of the load's.
+    pub users: Option<Users>,
+    /// The layout that it is compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// What it says of the sections, in the order of the keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<Override>,
+    /// Its groups of guests; empty where all guests are alike. A layout with groups has no guests,
+    /// vCPUs and users of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<LayoutGroup>,
+    /// How often its groups are repeated, each number a point; empty = once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiles: Vec<u32>,
+}
+
+/// Guests of a layout that are alike, beside others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayoutGroup {
+    /// Its name, different from those of the other groups of the layout.
+    pub name: String,
+    /// Number of guests in one tile.
+    pub guests: u32,
+    /// vCPUs of each guest.
+    pub vcpus: Vcpus,
+    /// Users of the group instead of the load's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<Amount>,
+    /// The group whose guests call it: a tier has no users of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier_of: Option<String>,
+    /// What it says of the sections, in the order of the keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<Override>,
+}
+
+/// A key of a section that has another value in one layout.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Override {
+    /// The key with its section, as TOML: `guest.kind`, `stack.settings."php.opcache.enable"`.
+    pub key: String,
+    /// Its value as TOML; a list compares several.
+    pub value: String,
+}

@@ -1,0 +1,14 @@
+//! What the sections of a study say: the vocabulary that grammar, workloads and plans share. It
+//! knows neither how it is written in a file, nor the workloads.
+
+mod guest;
+mod host;
+mod layout;
+mod load;
+mod open_load;
+
+pub use guest::{CpuSet, CpuTime, GuestKind, GuestShape, LabShape, Pin, Pinning, Vcpus};
+pub use host::{DriverPlace, HostUse};
+pub use layout::{Layout, LayoutGroup, Override};
+pub use load::{Load, LoadModel, LoopType, Order, Over, RampUp, SearchUse, StartRate};
+pub use open_load::{Arrivals, Course, CourseStep, OpenLoad, Precision, Visit};
