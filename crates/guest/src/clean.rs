@@ -31,8 +31,9 @@ pub struct LabelledThing {
 /// What to clean.
 #[derive(Clone, Debug, Default)]
 pub struct CleanOptions {
-    /// Only this run; `None` = all dead runs.
-    pub run: Option<RunId>,
+    /// Only what carries one of these labels, the run's own and those of its further labs;
+    /// `None` = all dead runs.
+    pub labels: Option<Vec<RunId>>,
 }
 
 /// What was cleaned.
@@ -115,7 +116,11 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
         if !holdings.is_ours() {
             continue;
         }
-        if options.run.as_ref().is_some_and(|only| *only != run) {
+        if options
+            .labels
+            .as_ref()
+            .is_some_and(|only| !only.contains(&run))
+        {
             continue;
         }
         if holdings.alive {
@@ -146,7 +151,7 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
             ),
         }
     }
-    restore_settings(&lock, options.run.as_ref(), &mut report);
+    restore_settings(&lock, options.labels.as_deref(), &mut report);
     // Several sweeps fail at the same thing in the same way.
     let mut seen = BTreeSet::new();
     report.failed.retain(|failed| seen.insert(failed.clone()));
@@ -156,7 +161,7 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
 
 /// Put back the host settings that dead holders changed; those that were applied until they are
 /// reverted stay.
-fn restore_settings(lock: &StateLock, only: Option<&RunId>, report: &mut CleanReport) {
+fn restore_settings(lock: &StateLock, only: Option<&[RunId]>, report: &mut CleanReport) {
     let restored = Keeper::for_machine().and_then(|keeper| keeper.clean(lock, only));
     match restored {
         Ok(reverted) => report

@@ -146,9 +146,8 @@ impl Conductor<'_> {
         let mut store = Store::open(dir.store())?;
         // Whatever the dead controller left would hold the addresses and names that its trials need
         // again.
-        for run in lab_pool::labels(dir.run()) {
-            rookery_guest::clean(&CleanOptions { run: Some(run) })?;
-        }
+        let labels = Some(lab_pool::labels(dir.run()));
+        rookery_guest::clean(&CleanOptions { labels })?;
         for trial in store.reset_running()? {
             store.note(
                 &now(),

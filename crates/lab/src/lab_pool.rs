@@ -28,7 +28,8 @@ struct OpenLab {
 }
 
 /// The labels of all labs that a run may have, with those of their builders.
-pub(crate) fn labels(run: &RunId) -> Vec<RunId> {
+#[must_use]
+pub fn labels(run: &RunId) -> Vec<RunId> {
     let labs = (0..=LETTERS.len()).map(|number| label(run, number));
     labs.flat_map(|label| [rookery_stack::builder_run(&label), label])
         .collect()

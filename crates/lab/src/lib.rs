@@ -38,5 +38,6 @@ pub use error::{LabError, TrialError};
 pub use event::{Event, Headline, Listener};
 pub use facts::{check_plan, describe_host, host_facts};
 pub use host_settings::check_profile;
+pub use lab_pool::labels;
 pub use rehearsal::Rehearsal;
 pub use run_dir::{RunDir, find, find_of_study, is_running, runs, store_in, write_whole};

@@ -11,8 +11,9 @@ use rookery_text::{Table, wrapped};
 
 use crate::{
     Callers, CpuTime, DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Level,
-    Order, Plan, Point, SettingValue, Study, Trial, Variant, VolumeCache, grammar::kinds::cpu_list,
-    names::Named as _, plan::thousandth, source::printable, time_text::plain_time,
+    Load, Order, Plan, Point, SettingValue, Study, Trial, Variant, VolumeCache,
+    grammar::kinds::cpu_list, names::Named as _, plan::thousandth, source::printable,
+    time_text::plain_time,
 };
 
 /// Points, trials in their order, cost and notes of a plan, in lines of `width`, without colours.
@@ -48,51 +49,25 @@ pub fn render_plan(plan: &Plan, study: &Study, width: usize) -> String {
 
 fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     let (load, workload) = (&study.load, &study.workload);
-    let mut kinds: Vec<&str> = Vec::new();
-    for study in plan.variants.iter().flat_map(Variant::studies) {
-        let kind = match study.guest.kind() {
-            GuestKind::Bare => "bare guests",
-            GuestKind::Container => "containers",
-            GuestKind::Vm => "machines",
-            GuestKind::Fake => "fake guests",
-        };
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
-        }
-    }
-    let kind = kinds.join(", ");
     let _ = writeln!(out, "{}", printable(&study.title, 200));
-    let _ = writeln!(
-        out,
-        "  {} on the {} stack in {kind}, seed {}",
-        workload.kind().name(),
-        study.stack.kind().name(),
-        study.seed
-    );
-    let pace = workload.keys().pace();
-    let _ = writeln!(
-        out,
-        "  {} model, {pace}; ramp-up {}, settle {}, steady {}, ramp-down {}",
-        load.model().name(),
-        load.ramp_up,
-        plain_time(load.settle),
-        plain_time(load.steady),
-        plain_time(load.ramp_down)
-    );
-    if let Some(lamp) = study.stack.lamp() {
-        let _ = writeln!(out, "  {}", lamp_of(lamp, plan));
-    }
-    if let Some(workload) = workload
-        .keys()
-        .describe_in_plan(&|key| plan.varies("workload", key))
-    {
-        let _ = writeln!(out, "  {workload}");
-    }
-    if let Some(database) = study.stack.database() {
-        let _ = writeln!(out, "  {}", database_of(database, plan));
-    }
-    if let Some(storage) = storage_of(study, plan) {
-        let _ = writeln!(out, "  {storage}");
+    let all_grouped = !plan.points.is_empty() && plan.points.iter().all(Point::has_groups);
+    if all_grouped {
+        let groups = subjects_of_groups(plan).join("; ");
+        let _ = writeln!(out, "  {groups}; seed {}", study.seed);
+        write_phases(out, load, None);
+    } else {
+        let studies = plan.variants.iter().flat_map(Variant::studies);
+        let kinds = distinct(studies.map(|study| plural_kind(study.guest.kind())));
+        let _ = writeln!(
+            out,
+            "  {} on the {} stack in {}, seed {}",
+            workload.kind().name(),
+            study.stack.kind().name(),
+            kinds.join(", "),
+            study.seed
+        );
+        write_phases(out, load, Some(&workload.keys().pace()));
+        write_setup(out, plan, study);
     }
     let guests = cpu_list(&plan.guest_cpus);
     let driver = match plan.driver_cpus.as_slice() {
@@ -110,6 +85,73 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
             "  guests are {}; up to {} vCPUs on a CPU",
             study.guest.cpu, study.host.overcommit
         );
+    }
+}
+
+/// What the groups of a plan run: `dvdstore on the embedded stack in machines`.
+fn subjects_of_groups(plan: &Plan) -> Vec<String> {
+    let parts = plan.points.iter().flat_map(|point| plan.parts(point));
+    distinct(parts.map(|(_, study)| {
+        format!(
+            "{} on the {} stack in {}",
+            study.workload.kind().name(),
+            study.stack.kind().name(),
+            plural_kind(study.guest.kind())
+        )
+    }))
+}
+
+fn plural_kind(kind: GuestKind) -> &'static str {
+    match kind {
+        GuestKind::Bare => "bare guests",
+        GuestKind::Container => "containers",
+        GuestKind::Vm => "machines",
+        GuestKind::Fake => "fake guests",
+    }
+}
+
+/// Each once, in the order of their first.
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for one in all {
+        if !seen.contains(&one) {
+            seen.push(one);
+        }
+    }
+    seen
+}
+
+/// The load's model and phases; without a pace, which each group has of its own.
+fn write_phases(out: &mut String, load: &Load, pace: Option<&str>) {
+    let pace = pace.map_or_else(String::new, |pace| format!(", {pace}"));
+    let _ = writeln!(
+        out,
+        "  {} model{pace}; ramp-up {}, settle {}, steady {}, ramp-down {}",
+        load.model().name(),
+        load.ramp_up,
+        plain_time(load.settle),
+        plain_time(load.steady),
+        plain_time(load.ramp_down)
+    );
+}
+
+/// How the stack, the workload and the storage are set up.
+fn write_setup(out: &mut String, plan: &Plan, study: &Study) {
+    if let Some(lamp) = study.stack.lamp() {
+        let _ = writeln!(out, "  {}", lamp_of(lamp, plan));
+    }
+    if let Some(workload) = study
+        .workload
+        .keys()
+        .describe_in_plan(&|key| plan.varies("workload", key))
+    {
+        let _ = writeln!(out, "  {workload}");
+    }
+    if let Some(database) = study.stack.database() {
+        let _ = writeln!(out, "  {}", database_of(database, plan));
+    }
+    if let Some(storage) = storage_of(study, plan) {
+        let _ = writeln!(out, "  {storage}");
     }
 }
 

@@ -592,7 +592,9 @@ fn clean_after_a_killed_controller(kind: Kind) {
         !left.is_empty() && left.iter().all(|thing| !thing.alive),
         "{left:?}"
     );
-    let options = CleanOptions { run: Some(run) };
+    let options = CleanOptions {
+        labels: Some(vec![run]),
+    };
     let report = clean(&options).expect("cleaned");
     assert!(
         report.failed.is_empty() && !report.removed.is_empty(),
@@ -621,7 +623,10 @@ fn clean_after_a_kill_at_any_moment(kind: Kind) {
         thread::sleep(Duration::from_millis(u64::from(7 + moment * 37)));
         controller.kill();
         let run = rookery_host::RunId::try_from(fixture.run.clone()).expect("run id");
-        let report = clean(&CleanOptions { run: Some(run) }).expect("cleaned");
+        let report = clean(&CleanOptions {
+            labels: Some(vec![run]),
+        })
+        .expect("cleaned");
         assert!(report.failed.is_empty(), "moment {moment}: {report:?}");
         fixture.assert_no_traces(&format!("moment {moment}"));
     }
@@ -653,7 +658,10 @@ fn strangers_are_left_alone(kind: Kind) {
     }
     controller.kill();
     let run = rookery_host::RunId::try_from(fixture.run.clone()).expect("run id");
-    let report = clean(&CleanOptions { run: Some(run) }).expect("cleaned");
+    let report = clean(&CleanOptions {
+        labels: Some(vec![run]),
+    })
+    .expect("cleaned");
     let alive: Vec<bool> = sleepers
         .iter_mut()
         .map(|child| child.try_wait().expect("watched").is_none())
@@ -683,7 +691,7 @@ fn a_living_run_is_left_alone(kind: Kind) {
     let run = rookery_host::RunId::try_from(fixture.run.clone()).expect("run id");
     let before = fixture.traces();
     let report = clean(&CleanOptions {
-        run: Some(run.clone()),
+        labels: Some(vec![run.clone()]),
     })
     .expect("cleaned");
     assert_eq!((report.alive, report.removed), (vec![run.clone()], vec![]));
@@ -700,7 +708,7 @@ fn a_living_run_is_left_alone(kind: Kind) {
         fs::remove_file(&registration).expect("removed");
         assert_eq!(
             clean(&CleanOptions {
-                run: Some(run.clone())
+                labels: Some(vec![run.clone()])
             })
             .expect("cleaned")
             .alive,
@@ -708,7 +716,10 @@ fn a_living_run_is_left_alone(kind: Kind) {
         );
     }
     controller.kill();
-    let report = clean(&CleanOptions { run: Some(run) }).expect("cleaned");
+    let report = clean(&CleanOptions {
+        labels: Some(vec![run]),
+    })
+    .expect("cleaned");
     assert!(report.failed.is_empty(), "{report:?}");
     let mut left = fixture.traces();
     if kind != Kind::Container {

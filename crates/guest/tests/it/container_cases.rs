@@ -53,7 +53,7 @@ fn a_name_alone_is_no_evidence(_: Kind) {
     let run = rookery_host::RunId::try_from(id).expect("run id");
     let known = rookery_guest::inventory().expect("inventory");
     let report = rookery_guest::clean(&rookery_guest::CleanOptions {
-        run: Some(run.clone()),
+        labels: Some(vec![run.clone()]),
     })
     .expect("cleaned");
     let stayed = [rookery_host::netns_path(&name).exists(), group.exists()];
@@ -276,7 +276,7 @@ fn a_run_that_announces_itself_is_left_alone(kind: Kind) {
     let before = fixture.traces();
     let run = rookery_host::RunId::try_from(fixture.run.clone()).expect("run id");
     let options = rookery_guest::CleanOptions {
-        run: Some(run.clone()),
+        labels: Some(vec![run.clone()]),
     };
     let report = rookery_guest::clean(&options).expect("cleaned");
     assert_eq!((report.alive, report.removed), (vec![run], vec![]));

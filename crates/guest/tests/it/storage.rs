@@ -549,7 +549,7 @@ fn clean_up_after_sudden_death_at_any_step_leaves_nothing() {
         assert!(!status.success(), "it was to die at step {at}");
         had_volumes += usize::from(!place.left().is_empty());
         let report = rookery_guest::clean(&CleanOptions {
-            run: Some(place.run.clone()),
+            labels: Some(vec![place.run.clone()]),
         })
         .expect("cleaned");
         assert!(report.failed.is_empty(), "{at} {after}: {report:?}");

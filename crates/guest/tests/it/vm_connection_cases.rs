@@ -177,7 +177,7 @@ fn on_the_hosts_libvirt_only_marked_machines_are_touched(_: Kind) {
     let controller = Controller::start_shaped(&fixture, &shape);
     assert_eq!(libvirt.machines().len(), 3, "two are ours");
     let options = CleanOptions {
-        run: Some(RunId::try_from(fixture.run.clone()).expect("valid")),
+        labels: Some(vec![RunId::try_from(fixture.run.clone()).expect("valid")]),
     };
     assert_eq!(
         clean(&options).expect("cleaned").alive.len(),

@@ -214,7 +214,10 @@ fn volumes_of_a_killed_controller_are_cleaned_away(_: Kind) {
     assert_eq!(devices, 2);
     controller.kill();
     let run = RunId::try_from(fixture.run.clone()).expect("run id");
-    let report = clean(&CleanOptions { run: Some(run) }).expect("cleaned");
+    let report = clean(&CleanOptions {
+        labels: Some(vec![run]),
+    })
+    .expect("cleaned");
     assert!(report.failed.is_empty(), "{report:?}");
     fixture.assert_no_traces("after clean");
 }

@@ -419,7 +419,10 @@ fn a_run_holds_settings_above_what_is_applied() {
     let clean = |only: &RunId| {
         machine
             .keeper(RealHost)
-            .clean(&state.lock().expect("lock"), Some(only))
+            .clean(
+                &state.lock().expect("lock"),
+                Some(std::slice::from_ref(only)),
+            )
             .expect("cleaned")
     };
     assert!(clean(&other).restored.is_empty(), "another run's");

@@ -195,14 +195,15 @@ impl Keeper {
     pub fn clean(
         &self,
         _lock: &StateLock,
-        only: Option<&RunId>,
+        only: Option<&[RunId]>,
     ) -> Result<Reverted, SettingsError> {
         if !self.journal_file().exists() {
             return Ok(Reverted::default());
         }
         let mut session = Session::open(self)?;
         session.take_off(|layer| {
-            layer.is_abandoned() && only.is_none_or(|only| layer.run.as_ref() == Some(only))
+            let wanted = |only: &[RunId]| layer.run.as_ref().is_some_and(|run| only.contains(run));
+            layer.is_abandoned() && only.is_none_or(wanted)
         })?;
         Ok(session.told())
     }

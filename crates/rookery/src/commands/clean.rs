@@ -11,15 +11,16 @@ use crate::{
 };
 
 pub(crate) fn run(args: &CleanArgs) -> Result<Code, Failure> {
-    let run = args
+    let labels = args
         .run
         .as_deref()
         .map(|name| run_of(args, name))
-        .transpose()?;
+        .transpose()?
+        .map(|run| rookery_lab::labels(&run));
     if args.dry_run {
-        return preview(run.as_ref(), args.json);
+        return preview(labels.as_deref(), args.json);
     }
-    let report = rookery_guest::clean(&CleanOptions { run })
+    let report = rookery_guest::clean(&CleanOptions { labels })
         .map_err(|error| Failure::from_error(Code::Guest, &error))?;
     if args.json {
         let alive: Vec<String> = report.alive.iter().map(ToString::to_string).collect();
@@ -63,10 +64,10 @@ fn run_of(args: &CleanArgs, name: &str) -> Result<RunId, Failure> {
 }
 
 /// What a clean-up would remove.
-fn preview(run: Option<&RunId>, as_json: bool) -> Result<Code, Failure> {
+fn preview(labels: Option<&[RunId]>, as_json: bool) -> Result<Code, Failure> {
     let mut things =
         rookery_guest::inventory().map_err(|error| Failure::from_error(Code::Guest, &error))?;
-    things.retain(|thing| !thing.alive && run.is_none_or(|run| thing.run == *run));
+    things.retain(|thing| !thing.alive && labels.is_none_or(|labels| labels.contains(&thing.run)));
     let lines: Vec<String> = things
         .iter()
         .map(|thing| format!("run {}: {} {}", thing.run.as_str(), thing.what, thing.name))
