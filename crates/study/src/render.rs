@@ -50,10 +50,9 @@ pub fn render_plan(plan: &Plan, study: &Study, width: usize) -> String {
 fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     let (load, workload) = (&study.load, &study.workload);
     let _ = writeln!(out, "{}", printable(&study.title, 200));
-    let all_grouped = !plan.points.is_empty() && plan.points.iter().all(Point::has_groups);
-    if all_grouped {
-        let groups = subjects_of_groups(plan).join("; ");
-        let _ = writeln!(out, "  {groups}; seed {}", study.seed);
+    let subjects = subjects_of_groups(plan);
+    if subjects.len() > 1 {
+        let _ = writeln!(out, "  {}; seed {}", subjects.join("; "), study.seed);
         write_phases(out, load, None);
     } else {
         let studies = plan.variants.iter().flat_map(Variant::studies);
@@ -88,9 +87,10 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     }
 }
 
-/// What the groups of a plan run: `dvdstore on the embedded stack in machines`.
+/// What the groups of a plan run, each once: `dvdstore on the embedded stack in machines`.
 fn subjects_of_groups(plan: &Plan) -> Vec<String> {
-    let parts = plan.points.iter().flat_map(|point| plan.parts(point));
+    let grouped = plan.points.iter().filter(|point| point.has_groups());
+    let parts = grouped.flat_map(|point| plan.parts(point));
     distinct(parts.map(|(_, study)| {
         format!(
             "{} on the {} stack in {}",
@@ -469,13 +469,23 @@ fn write_groups(out: &mut String, plan: &Plan, width: usize) {
 
 /// All columns but the numbers of points.
 fn cells(point: &Point) -> [String; 8] {
+    let in_tier = |group: &GuestGroup| {
+        let place = point.groups.iter().position(|other| other == group);
+        place.is_some_and(|place| point.tier_of(place).is_some())
+    };
     [
         printable(&point.layouts.join(", "), 60),
         joined(point, |group| group.guests.to_string()),
         joined(point, |group| group.vcpus.to_string()),
         load_of(point),
         joined(point, |group| group.memory_mib.to_string()),
-        joined(point, |group| group.database.to_string()),
+        joined(point, |group| {
+            if in_tier(group) {
+                "-".to_owned()
+            } else {
+                group.database.to_string()
+            }
+        }),
         pins_of(point),
         point.capacity_cpus.to_string(),
     ]

@@ -9,8 +9,8 @@ use super::{
     machines,
 };
 use crate::{
-    Estimate, GuestKind, Measure, Over, Point, PointData, Search, StackKind, StorageUse, Study,
-    Variant, plan::parts,
+    Callers, Estimate, GuestGroup, GuestKind, Measure, Over, Point, PointData, Search, StackKind,
+    StorageUse, Study, Variant, plan::parts,
 };
 
 /// Start, health check and removal of a trial's guests, whatever their number.
@@ -122,9 +122,10 @@ pub(super) fn estimate<'p>(
             .map(|(_, data)| data.used_mib())
             .sum::<u64>();
     // A volume takes all of its blocks when it is made, however much of it the clone fills.
-    let clones = |(point, study): &(Point, &Study)| {
+    let clones = |parts: &Parts<'_>, (point, study): &(Point, &Study)| {
         let group = point.only_group();
         let clone = machines::clone_mib(point, study).unwrap_or(match group.volume_mib {
+            0 if data_in_tier(parts, group) => 0,
             0 => group.database.used_mib(),
             volume => volume,
         });
@@ -142,7 +143,7 @@ pub(super) fn estimate<'p>(
             + machines::images_mib(&every)
             + all
                 .iter()
-                .map(|parts| parts.iter().map(clones).sum())
+                .map(|parts| parts.iter().map(|part| clones(parts, part)).sum())
                 .max()
                 .unwrap_or(0),
     }
@@ -150,6 +151,13 @@ pub(super) fn estimate<'p>(
 
 /// The groups of a point with their studies.
 type Parts<'p> = Vec<(Point, &'p Study)>;
+
+/// Whether the data of a group lie in guests of another, its tier.
+fn data_in_tier(parts: &Parts<'_>, group: &GuestGroup) -> bool {
+    parts.iter().any(
+        |(other, _)| matches!(&other.only_group().callers, Callers::Group(of) if *of == group.name),
+    )
+}
 
 /// All trials of a point: phases once, and what each group adds.
 fn trials_time(parts: &Parts<'_>) -> Duration {
