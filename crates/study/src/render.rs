@@ -87,7 +87,7 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     }
 }
 
-/// What the groups of a plan run, each once: `dvdstore on the embedded stack in machines`.
+/// What the groups of a plan run, each once: workload, stack and kind of guest.
 fn subjects_of_groups(plan: &Plan) -> Vec<String> {
     let grouped = plan.points.iter().filter(|point| point.has_groups());
     let parts = grouped.flat_map(|point| plan.parts(point));

@@ -58,10 +58,14 @@ impl Place {
     /// The command `rookery ARGS` in this place. Where root may have it so, it is preferred to other
     /// work on the machine: a driver that has to wait for its CPU makes its trial void.
     pub(crate) fn rookery(&self, args: &[&str]) -> Command {
-        let program = env!("CARGO_BIN_EXE_rookery");
+        self.rookery_at(Path::new(env!("CARGO_BIN_EXE_rookery")), args)
+    }
+
+    /// The same by another build of the program.
+    pub(crate) fn rookery_at(&self, program: &Path, args: &[&str]) -> Command {
         let mut command = if rustix::process::geteuid().is_root() {
             let mut command = Command::new("/usr/bin/nice");
-            command.args(["-n", PREFERENCE, program]);
+            command.args(["-n", PREFERENCE]).arg(program);
             command
         } else {
             Command::new(program)

@@ -1,7 +1,10 @@
 //! Ctrl-C: load stops within seconds, guests go, nothing finished is lost, the run can be resumed.
 
 use std::{
+    fs::{self, Permissions},
     io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
     process::{Command, Stdio},
 };
 
@@ -49,8 +52,9 @@ fn an_interrupted_run_cleans_up_and_goes_on() {
         "tiny.toml",
         &tiny_study("bare", "1", "").replace("seed = 7", "seed = 8"),
     );
+    let other = other_build(&place);
     let resumed = place
-        .rookery(&["run", "--resume", "tiny.toml", "-q"])
+        .rookery_at(&other, &["run", "--resume", "tiny.toml", "-q"])
         .output()
         .expect("rookery starts");
     assert!(went_to_its_end(&resumed), "{}", text(&resumed.stderr));
@@ -58,6 +62,10 @@ fn an_interrupted_run_cleans_up_and_goes_on() {
     let notes = run["notes"].to_string();
     assert!(
         notes.contains("the study file has changed since the run began"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("resumed on a changed host: rookery build was "),
         "{notes}"
     );
     let trials = run["trials"].as_array().expect("trials");
@@ -71,4 +79,15 @@ fn an_interrupted_run_cleans_up_and_goes_on() {
         3,
         "the first trial once, the interrupted one twice: {attempts:?}"
     );
+}
+
+/// A program that does the same, and is another file: what follows an executable's last section is
+/// not loaded.
+fn other_build(place: &Place) -> PathBuf {
+    let mut program = fs::read(env!("CARGO_BIN_EXE_rookery")).expect("the program");
+    program.push(b'\n');
+    let other = place.dir.path().join("rookery-other");
+    fs::write(&other, program).expect("the other program");
+    fs::set_permissions(&other, Permissions::from_mode(0o755)).expect("made executable");
+    other
 }

@@ -24,6 +24,7 @@ mod orderentry_resume;
 mod orderentry_sqlite;
 mod orderentry_sqlite_study;
 mod orderentry_study;
+mod others;
 mod predict;
 mod sample;
 mod search;
