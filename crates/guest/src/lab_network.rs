@@ -25,16 +25,22 @@ const LAST_NUMBER: u16 = 1023;
 /// # Errors
 /// When the namespace or the bridge cannot be made.
 pub(crate) fn make_lab_network(host: &dyn Host, label: &Label) -> io::Result<()> {
-    // Snooping would have the bridge send queries of its own.
-    let batch = format!(
-        "link set lo up\nlink add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\n\
-         address add {LAB_ADDRESS}/16 dev br0\nlink set br0 up\n"
-    );
+    let batch = format!("link set lo up\n{}", bridge());
     host.step("lab network namespace")?;
     make_netns(&run_name(&label.run), || ip(host, label, "", &batch))
 }
 
-/// Make a guest's namespace and attach it to the bridge. On an error nothing is left.
+/// The lines that make the bridge.
+fn bridge() -> String {
+    // Snooping would have the bridge send queries of its own.
+    format!(
+        "link add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\naddress add \
+         {LAB_ADDRESS}/16 dev br0\nlink set br0 up\n"
+    )
+}
+
+/// Make a guest's namespace and attach it to the bridge. A bridge that somebody took away is made
+/// again. On an error nothing is left.
 ///
 /// # Errors
 /// When the namespace or the link cannot be made.
@@ -55,24 +61,37 @@ pub(crate) fn attach(
     );
     let outside = format!("link set v{number} master br0 up\n");
     host.step("guest network namespace")?;
-    // The kernel takes the links of a removed namespace away a little later: the guest of this
-    // number before may still have its own.
+    let in_lab =
+        |batch: &str| in_netns(Some(lab), || ip(host, label, guest, batch)).and_then(|done| done);
     let deadline = Instant::now() + LINK_LIMIT;
     loop {
         match make_netns(&name, || ip(host, label, guest, &inside)) {
-            Err(error)
-                if error.to_string().contains("File exists") && Instant::now() < deadline =>
-            {
-                thread::sleep(LINK_LOOK)
+            // The guest of this number before: its namespace lives on while one of its connections
+            // waits for an answer, which is for minutes where the network was cut.
+            Err(error) if exists(&error) && Instant::now() < deadline => {
+                let _ = in_lab(&format!("link delete v{number}\n"));
+                thread::sleep(LINK_LOOK);
             }
             made => break made?,
         }
     }
-    let joined = in_netns(Some(lab), || ip(host, label, guest, &outside)).and_then(|joined| joined);
+    let joined = in_lab(&outside).or_else(|error| {
+        tracing::warn!(
+            guest,
+            "the bridge of the lab is gone and is made again: {error}"
+        );
+        // Another guest may be making it.
+        in_lab(&bridge()).or_else(|error| if exists(&error) { Ok(()) } else { Err(error) })?;
+        in_lab(&outside)
+    });
     if joined.is_err() {
         let _ = remove_netns(&name);
     }
     joined
+}
+
+fn exists(error: &io::Error) -> bool {
+    error.to_string().contains("File exists")
 }
 
 /// How long the link of a removed guest may take to vanish.

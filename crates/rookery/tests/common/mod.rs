@@ -18,6 +18,7 @@ use std::{
 
 use tempfile::TempDir;
 use turn::Turn;
+use voids::Excuses;
 
 /// The niceness of what is tested.
 const PREFERENCE: &str = "-10";
@@ -32,17 +33,20 @@ const LOAD_LIMIT: Duration = Duration::from_secs(900);
 /// on this machine.
 pub(crate) struct Place {
     pub(crate) dir: TempDir,
-    /// Whether its studies load a system beyond what it carries.
-    overload: bool,
+    excuses: Excuses,
     _turn: Turn,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
+        Self::excusing(Excuses::Machine)
+    }
+
+    fn excusing(excuses: Excuses) -> Self {
         let turn = Turn::take();
         Self {
             dir: tempfile::tempdir().expect("a temporary directory"),
-            overload: false,
+            excuses,
             _turn: turn,
         }
     }
@@ -50,9 +54,12 @@ impl Place {
     /// A place for studies that look for the edge, and so go beyond it: a trial may also be void
     /// because the system does not keep up with its load.
     pub(crate) fn overloaded() -> Self {
-        let mut place = Self::new();
-        place.overload = true;
-        place
+        Self::excusing(Excuses::Overload)
+    }
+
+    /// A place for a run whose first trial the test itself spoils.
+    pub(crate) fn with_planted_fault() -> Self {
+        Self::excusing(Excuses::FirstTrial)
     }
 
     /// The command `rookery ARGS` in this place. Where root may have it so, it is preferred to other
@@ -250,7 +257,7 @@ pub(crate) fn metric(run: &serde_json::Value, guest: &serde_json::Value, name: &
 impl Drop for Place {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            let unexcused = voids::unexcused(&self.runs(), self.overload);
+            let unexcused = voids::unexcused(&self.runs(), self.excuses);
             assert!(
                 unexcused.is_empty(),
                 "void for another reason than a driver that this machine kept from its work: \
