@@ -5,12 +5,12 @@ use std::{fs, io};
 /// What a guest answers when a way is barred: the words of the kernel's refusal.
 const REFUSALS: [i32; 4] = [libc::EPERM, libc::EACCES, libc::EROFS, libc::ENOENT];
 
-/// A way, by its name, and the attempt.
+/// A way, by its name (which a test has), and the attempt.
 type Way = (&'static str, fn() -> io::Result<i64>);
 
 /// All of them. Whatever succeeds here would change nothing of a host by itself.
 pub(crate) const WAYS: &[Way] = &[
-    ("a key of the host is searched", || {
+    ("a_key_of_the_host_is_searched", || {
         // KEYCTL_SEARCH below the keyring of the user.
         call(
             libc::SYS_keyctl,
@@ -23,21 +23,21 @@ pub(crate) const WAYS: &[Way] = &[
             ],
         )
     }),
-    ("a key is added", || {
+    ("a_key_is_added", || {
         let (kind, name) = (c"user".as_ptr() as i64, c"rookery".as_ptr() as i64);
         call(libc::SYS_add_key, [kind, name, name, 1, -2])
     }),
-    ("a key is requested", || {
+    ("a_key_is_requested", || {
         let (kind, name) = (c"user".as_ptr() as i64, c"rookery".as_ptr() as i64);
         call(libc::SYS_request_key, [kind, name, 0, -2, 0])
     }),
-    ("a user namespace is entered", || {
+    ("a_user_namespace_is_entered", || {
         call(
             libc::SYS_unshare,
             [i64::from(libc::CLONE_NEWUSER), 0, 0, 0, 0],
         )
     }),
-    ("a process is made in a user namespace", || {
+    ("a_process_is_made_in_a_user_namespace", || {
         let flags = i64::from(libc::CLONE_NEWUSER | libc::SIGCHLD);
         let made = call(libc::SYS_clone, [flags, 0, 0, 0, 0])?;
         if made == 0 {
@@ -63,65 +63,62 @@ pub(crate) const WAYS: &[Way] = &[
     ("userfaultfd", || {
         call(libc::SYS_userfaultfd, [0, 0, 0, 0, 0])
     }),
-    ("a process is traced", || {
+    ("a_process_is_traced", || {
         call(libc::SYS_ptrace, [0, 0, 0, 0, 0])
     }),
-    ("a mount is made", || {
+    ("a_mount_is_made", || {
         let (source, target) = (c"none".as_ptr() as i64, c"/run".as_ptr() as i64);
         call(
             libc::SYS_mount,
             [source, target, c"tmpfs".as_ptr() as i64, 0, 0],
         )
     }),
-    ("the clock is set", || {
+    ("the_clock_is_set", || {
         call(
             libc::SYS_clock_settime,
             [0, [0_i64; 2].as_ptr() as i64, 0, 0, 0],
         )
     }),
-    ("a module is removed", || {
+    ("a_module_is_removed", || {
         call(
             libc::SYS_delete_module,
             [c"none".as_ptr() as i64, 0, 0, 0, 0],
         )
     }),
-    ("a socket into the kernel's ciphers", || {
+    ("a_socket_into_the_kernels_ciphers", || {
         socket(libc::AF_ALG, libc::SOCK_SEQPACKET)
     }),
-    ("a socket to the host of a machine", || {
+    ("a_socket_to_the_host_of_a_machine", || {
         socket(libc::AF_VSOCK, libc::SOCK_STREAM)
     }),
-    ("a raw socket", || {
+    ("a_raw_socket", || {
         call(
             libc::SYS_socket,
             [libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP, 0, 0].map(i64::from),
         )
     }),
-    ("a device is made and opened", || {
+    ("a_device_is_made_and_opened", || {
         let path = c"/run/disk";
         let device = libc::makedev(7, 0).cast_signed();
         let mode = i64::from(libc::S_IFBLK | 0o600);
         call(libc::SYS_mknod, [path.as_ptr() as i64, mode, device, 0, 0])?;
         fs::File::open("/run/disk").map(|_| 0)
     }),
-    ("a sysctl is written", || write("/proc/sys/kernel/hostname")),
-    ("sysrq is written", || write("/proc/sysrq-trigger")),
-    ("a cgroup is written", || {
+    ("a_sysctl_is_written", || write("/proc/sys/kernel/hostname")),
+    ("sysrq_is_written", || write("/proc/sysrq-trigger")),
+    ("a_cgroup_is_written", || {
         write("/sys/fs/cgroup/cgroup.procs")
     }),
-    ("a file of sysfs is written", || {
+    ("a_file_of_sysfs_is_written", || {
         write("/sys/kernel/mm/transparent_hugepage/enabled")
     }),
-    ("its own files are written", || write("/conf/a")),
-    ("its program is written", || write("/program")),
+    ("its_own_files_are_written", || write("/conf/a")),
+    ("its_program_is_written", || write("/program")),
 ];
 
 /// What came of a way: the kernel's refusal, or the words `NOT refused`.
 pub(crate) fn attempt(name: &str) -> String {
-    let Some((_, way)) = WAYS
-        .iter()
-        .find(|(known, _)| known.replace(' ', "-") == name)
-    else {
+    let Some((_, way)) = WAYS.iter().find(|(known, _)| *known == name) else {
         return format!("there is no way `{name}`");
     };
     match way() {

@@ -92,6 +92,11 @@ fn trials() -> Vec<Trial> {
             trials.push(trial.with_ignored_flag(kind == Kind::Vm && !wanted));
         }
     }
+    trials.extend(beyond::WAYS.iter().map(|(way, _)| {
+        Trial::test(format!("container::is_barred::{way}"), move || {
+            run_case(Kind::Container, |_| container_cases::is_barred(way))
+        })
+    }));
     trials
 }
 
@@ -119,7 +124,7 @@ fn machine_wanted(case: &str) -> bool {
 
 /// A host that cannot run containers fails the container cases, unless the caller says that it
 /// knows.
-fn run_case(kind: Kind, body: fn(Kind)) -> Result<(), Failed> {
+fn run_case(kind: Kind, body: impl FnOnce(Kind)) -> Result<(), Failed> {
     if let Err(error) = check_host(kind) {
         if std::env::var("ROOKERY_SKIP_ROOT_TESTS").is_ok_and(|value| value == "1") {
             eprintln!("skipped, as asked by ROOKERY_SKIP_ROOT_TESTS: {error}");
