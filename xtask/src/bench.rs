@@ -3,6 +3,7 @@
 mod data;
 mod driver;
 mod guests;
+mod isolation;
 mod lamp;
 mod load;
 mod mva;
@@ -22,14 +23,15 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "data" => data::run(args),
         "driver" => driver::run(args),
         "guests" => guests::run(args),
+        "isolation" => isolation::run(args),
         "load" => load::run(args),
         "mva" => mva::run(args),
         "open" => open::run(args),
         "pages" => pages::run(args),
         "simulate" => simulate::run(args),
         _ => Err(format!(
-            "no benchmark is called `{what}`; there are data, driver, guests, load, mva, open, \
-             pages and simulate"
+            "no benchmark is called `{what}`; there are data, driver, guests, isolation, load, mva, \
+             open, pages and simulate"
         )),
     }
 }
