@@ -157,13 +157,7 @@ impl Bench {
             command.output().map_err(|error| error.to_string())
         };
         let ran = rookery(&["run", "isolation.toml", "--quiet"])?;
-        let exported = rookery(&[
-            "export",
-            "--table",
-            "trials",
-            "--format",
-            "json",
-        ])?;
+        let exported = rookery(&["export", "--table", "trials", "--format", "json"])?;
         let rows: Value = serde_json::from_slice(&exported.stdout)
             .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&ran.stderr)))?;
         fs::remove_dir_all(&runs).map_err(|error| error.to_string())?;

@@ -16,6 +16,8 @@ pub(crate) mod summary;
 pub(crate) mod tiles;
 pub(crate) mod trust;
 
+use crate::prose::format::NONE;
+
 /// Lines of a data table: heads, then rows of cells.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(crate) struct Table {
@@ -29,11 +31,39 @@ pub(crate) fn table(heads: &[&str], rows: Vec<Vec<String>>) -> Table {
     labelled("", heads, rows)
 }
 
-/// A table with its title.
+/// A table with its title. A column without any value says nothing and is left out.
 pub(crate) fn labelled(label: &str, heads: &[&str], rows: Vec<Vec<String>>) -> Table {
+    let says = |column: &usize| {
+        let mut cells = rows.iter().filter_map(|row| row.get(*column));
+        rows.is_empty() || cells.any(|cell| cell != NONE)
+    };
+    let kept: Vec<usize> = (0..heads.len()).filter(says).collect();
+    let rows = rows.iter().map(|row| {
+        let cells = kept.iter().map(|column| row.get(*column));
+        cells
+            .map(|cell| cell.cloned().unwrap_or_default())
+            .collect()
+    });
     Table {
         label: label.to_owned(),
-        heads: heads.iter().map(|head| (*head).to_owned()).collect(),
-        rows,
+        rows: rows.collect(),
+        heads: kept
+            .iter()
+            .map(|column| heads[*column].to_owned())
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_without_any_value_is_left_out() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let rows = vec![row(["one", NONE, NONE]), row(["two", NONE, "5"])];
+        let table = table(&["point", "share", "errors"], rows);
+        assert_eq!(table.heads, ["point", "errors"]);
+        assert_eq!(table.rows, [["one", NONE], ["two", "5"]]);
     }
 }
