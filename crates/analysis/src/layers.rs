@@ -46,6 +46,8 @@ data! {
         pub label: String,
         /// What an operation is: `order`, or `new-order`.
         pub operation: &'static str,
+        /// Whether that is one request, beside which others belong to a unit of work.
+        pub is_request: bool,
         /// What throughput counts, one of it: `order`.
         pub unit: &'static str,
         /// So many of it per minute: `orders/min`.
@@ -170,6 +172,7 @@ fn layered(group: &group::Group<'_>) -> Option<LayeredPoint> {
     Some(LayeredPoint {
         label: group.label.clone(),
         operation: info.main_operation(),
+        is_request: info.is_request(info.main_operation()),
         unit: info.unit.singular,
         rate: info.unit.rate,
         layers,

@@ -1,11 +1,11 @@
 //! One summary per point over its good repeats.
 
 use rookery_stats::{
-    Fairness, Latencies, Measurement, OtherWork, Ratio, SecondSample, Summary, main_operation,
-    qos::Limited,
+    Fairness, Latencies, Measurement, OtherWork, Ratio, SecondSample, Summary, qos::Limited,
 };
 use rookery_store::{TrialRecord, TrialStatus};
 use rookery_study::{Level, Point, Purpose};
+use rookery_workload::WorkloadInfo;
 
 use crate::{
     Run, TrialData, cpu,
@@ -417,8 +417,11 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         .collect();
     let operations = operations(&good);
     let info = point.only_group().database.kind().info();
-    let names = operations.iter().map(|operation| operation.name.as_str());
-    let main_operation = main_operation(names);
+    // Empty where no trial recorded it.
+    let main_operation = operations
+        .iter()
+        .find(|operation| operation.name == info.main_operation())
+        .map_or("", |_| info.main_operation());
     let mut summary = PointSummary {
         done: count(TrialStatus::Done),
         void: count(TrialStatus::Void),
@@ -434,7 +437,7 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         rate: info.unit.rate,
         metrics: metrics::summarise(good.iter().map(|(_, measured)| *measured)),
         main_operation,
-        slowest_request: slowest_request(&good, &operations),
+        slowest_request: slowest_request(&good, &operations, info),
         operations,
         started,
         bad,
@@ -478,7 +481,11 @@ fn other_cores(run: &Run, good: &[Good<'_>]) -> Option<f64> {
 }
 
 /// The request, other than the whole unit of work, with the largest p95.
-fn slowest_request(good: &[Good<'_>], operations: &[OperationSummary]) -> Option<String> {
+fn slowest_request(
+    good: &[Good<'_>],
+    operations: &[OperationSummary],
+    info: &WorkloadInfo,
+) -> Option<String> {
     let p95 = |name: &str| {
         let mut all = Latencies::new();
         good.iter()
@@ -487,7 +494,7 @@ fn slowest_request(good: &[Good<'_>], operations: &[OperationSummary]) -> Option
     };
     let requests = operations
         .iter()
-        .filter(|operation| rookery_stats::is_request(&operation.name) && operation.count > 0);
+        .filter(|operation| info.is_request(&operation.name) && operation.count > 0);
     let slowest = requests.max_by_key(|operation| p95(&operation.name))?;
     Some(slowest.name.clone())
 }

@@ -3,6 +3,11 @@
 //! A workload has one [`OperationTable`]; its users and its recorders name an operation by its
 //! place in the table, so that recording costs an index and no comparison of names.
 
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
+
 use rookery_cast::count_u8;
 use rookery_workload::{OperationInfo, OperationRole};
 
@@ -62,6 +67,30 @@ impl OperationTable {
         Self(entries)
     }
 
+    /// A whole of the name `whole` and these requests, of a workload that is known only at run
+    /// time. Each different table is kept as long as the program runs.
+    #[must_use]
+    pub fn of_names<'n>(whole: &'static str, names: impl IntoIterator<Item = &'n str>) -> Self {
+        static KEPT: Mutex<Vec<&'static [OperationEntry]>> = Mutex::new(Vec::new());
+        let mut entries = vec![OperationEntry::listed(OperationInfo {
+            name: whole,
+            role: OperationRole::Whole,
+        })];
+        entries.extend(
+            names
+                .into_iter()
+                .take(255)
+                .map(|name| OperationEntry::listed(OperationInfo::part(kept_name(name)))),
+        );
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.iter().find(|known| ***known == *entries) {
+            return Self(known);
+        }
+        let entries: &'static [OperationEntry] = Box::leak(entries.into_boxed_slice());
+        kept.push(entries);
+        Self(entries)
+    }
+
     /// All of them, each at its place.
     #[must_use]
     pub const fn entries(self) -> &'static [OperationEntry] {
@@ -102,9 +131,29 @@ impl OperationTable {
     }
 }
 
+/// The same name, kept as long as the program runs.
+fn kept_name(name: &str) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = kept.get(name) {
+        return known;
+    }
+    let name: &'static str = Box::leak(name.into());
+    kept.insert(name);
+    name
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_of_names_is_kept_once() {
+        let table = || OperationTable::of_names("all", ["a", "b"]);
+        assert!(std::ptr::eq(table().entries(), table().entries()));
+        assert_eq!(table().name(table().main()), "all");
+        assert!(!table().is_act(1));
+    }
 
     /// A table with a whole of two requests, and a request beside them.
     pub(crate) const WHOLE: OperationTable = OperationTable::new(&[

@@ -45,21 +45,33 @@ impl Pace {
         failures: Failures,
         think: impl FnOnce(RandomDelay) -> Nanos,
     ) -> (Nanos, Option<Pause>) {
-        let pause = match self.pacing {
+        let drawn = match self.pacing {
+            Pacing::Think | Pacing::Arrivals => think(RandomDelay {
+                mean: self.time,
+                distribution: self.distribution,
+            }),
+            Pacing::Cycle => nanos(self.time),
+        };
+        self.after(sent, done, failures, drawn)
+    }
+
+    /// As [`next`](Self::next), with the delay that was drawn: a think time, or the length of the
+    /// cycle.
+    #[must_use]
+    pub fn after(
+        &self,
+        sent: Nanos,
+        done: Nanos,
+        failures: Failures,
+        drawn: Nanos,
+    ) -> (Nanos, Option<Pause>) {
+        let from = match self.pacing {
             // Arrivals are paced by the schedule (the configuration is checked): a visitor that
             // stays thinks.
-            Pacing::Think | Pacing::Arrivals => Pause {
-                drawn: think(RandomDelay {
-                    mean: self.time,
-                    distribution: self.distribution,
-                }),
-                from: done,
-            },
-            Pacing::Cycle => Pause {
-                drawn: nanos(self.time),
-                from: sent,
-            },
+            Pacing::Think | Pacing::Arrivals => done,
+            Pacing::Cycle => sent,
         };
+        let pause = Pause { drawn, from };
         let due = pause.from + pause.drawn;
         match failures.0 {
             0 => (due.max(done), Some(pause)),

@@ -72,7 +72,7 @@ pub fn open_without_database(study: &Study) -> Result<Option<Box<dyn Stack>>, St
 fn bundled(study: &Study) -> Result<Box<dyn Stack>, StackError> {
     match study.workload.kind() {
         WorkloadKind::Sample => open_sample(study),
-        other @ (WorkloadKind::Dvdstore | WorkloadKind::Orderentry) => {
+        other @ (WorkloadKind::Dvdstore | WorkloadKind::Orderentry | WorkloadKind::Http) => {
             Err(StackError::OtherWorkload {
                 stack: "the bundled stack",
                 workload: other.name(),
@@ -106,6 +106,7 @@ mod tests {
 title = "one of each"
 [workload]
 kind = "{}"
+{}
 [load]
 users = 4
 [stack]
@@ -118,7 +119,11 @@ name = "one"
 guests = 1
 vcpus = 1
 "#,
-            workload.name()
+            workload.name(),
+            match workload {
+                WorkloadKind::Http => "operation = [{name = \"home\", path = \"/\"}]",
+                _ => "",
+            }
         );
         let document = Document::parse("one.toml", &text).ok()?;
         Some(document.study().clone())

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum ErrorClass {
     /// No connection: refused, timeout, reset, local ports or descriptors exhausted.
     Connect,
+    /// No encrypted connection: no agreement, or a certificate that does not prove what it must.
+    Tls,
     /// Sending or receiving failed: timeout, reset, truncated body, idle connection closed.
     Io,
     /// The answer is not HTTP as we accept it: malformed or oversized header, unexpected interim
@@ -22,6 +24,8 @@ pub enum ErrorClass {
     Content,
     /// The application said no: login rejected, form shown again.
     Semantic,
+    /// A user that was logged in is asked to log in again, or may not do what it could before.
+    SessionLost,
     /// A form field or token was not found.
     Parse,
     /// Data read back differs from what was written.
@@ -38,12 +42,14 @@ impl ErrorClass {
     pub fn name(self) -> &'static str {
         match self {
             Self::Connect => "connect",
+            Self::Tls => "tls",
             Self::Io => "io",
             Self::Protocol => "protocol",
             Self::Status => "status",
             Self::Redirect => "redirect",
             Self::Content => "content",
             Self::Semantic => "semantic",
+            Self::SessionLost => "session-lost",
             Self::Parse => "parse",
             Self::Data => "data",
             Self::Overload => "overload",

@@ -68,4 +68,3 @@ pub use rookery_workload::Window;
 pub use shift::Shift;
 pub use student::{t_975, two_sided_p};
 pub use summary::{Fairness, Ratio, Spread, Summary, WIDEST};
-pub use units::{is_request, main_operation};

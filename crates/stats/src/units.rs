@@ -5,26 +5,6 @@ use rookery_workload::{UnitRates, Window, WorkloadInfo, WorkloadKind};
 
 use crate::{GuestMeasurement, Latencies, Measurement, OperationMeasurement};
 
-/// The operation whose completions are units of work, of those that a trial has; empty where it has
-/// none (scripts of pages).
-#[must_use]
-pub fn main_operation<'a>(names: impl IntoIterator<Item = &'a str>) -> &'static str {
-    let names: Vec<&str> = names.into_iter().collect();
-    WorkloadKind::ALL
-        .into_iter()
-        .map(|kind| kind.info().main_operation())
-        .find(|main| names.contains(main))
-        .unwrap_or_default()
-}
-
-/// Whether an operation of this name is one request, in whichever workload has it.
-#[must_use]
-pub fn is_request(name: &str) -> bool {
-    WorkloadKind::ALL
-        .into_iter()
-        .all(|kind| kind.info().is_request(name))
-}
-
 impl GuestMeasurement {
     /// What its workload says of itself.
     #[must_use]
@@ -99,6 +79,17 @@ impl Measurement {
     #[must_use]
     pub fn main_operation(&self) -> &'static str {
         self.info().map_or("", WorkloadInfo::main_operation)
+    }
+
+    /// The names of operations that are single requests: all but a unit of work that consists of
+    /// several.
+    #[must_use]
+    pub fn request_names(&self) -> Vec<&str> {
+        let is_request = |name: &&str| self.info().is_none_or(|info| info.is_request(name));
+        self.operation_names()
+            .into_iter()
+            .filter(is_request)
+            .collect()
     }
 
     /// Units of work per minute of all guests.
@@ -176,21 +167,5 @@ fn per_second(count: u64, window: &Window) -> f64 {
         count as f64 / seconds
     } else {
         0.0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_main_operation_is_that_of_the_workload_that_has_it() {
-        for kind in WorkloadKind::ALL {
-            let info = kind.info();
-            let names = info.operations.iter().map(|operation| operation.name);
-            assert_eq!(main_operation(names), info.main_operation());
-        }
-        assert_eq!(main_operation(["page"]), "");
-        assert!(is_request("page"));
     }
 }

@@ -7,7 +7,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use crate::{sections, values::GuestKind};
+use crate::{companions::Companion, sections, values::GuestKind};
 
 /// How a study is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Choices<'a> {
     /// The kind of all guests, whatever `[guest]` says; its other kinds are left out. A layout that
     /// says its own kind keeps it.
     pub guest: Option<GuestKind>,
+    /// The files that the study names; see [`companion_names`](crate::companion_names).
+    pub files: &'a [Companion],
 }
 
 /// Puts the kind of guests in the place of what the file says.
@@ -53,6 +55,7 @@ mod tests {
         let choices = Choices {
             scale,
             guest: Some(kind),
+            files: &[],
         };
         let document = Document::parse_with("s.toml", &text, choices)
             .unwrap_or_else(|problems| panic!("{problems}"));

@@ -6,6 +6,7 @@ use toml::de::{DeTable, Error as TomlError};
 
 use crate::{
     choices::{self, Choices},
+    companions::Companions,
     design::{Aliases, Design},
     grammar::{Context, Spans},
     model::{Measure, Study},
@@ -53,8 +54,11 @@ impl Document {
         text: &str,
         scale: Option<&str>,
     ) -> Result<Self, Problems> {
-        let guest = None;
-        Self::parse_with(file_name, text, Choices { scale, guest })
+        let choices = Choices {
+            scale,
+            ..Choices::default()
+        };
+        Self::parse_with(file_name, text, choices)
     }
 
     /// As [`Document::parse_scaled`], with all that can be chosen beside the file.
@@ -63,7 +67,7 @@ impl Document {
     ///
     /// As [`Document::parse_scaled`], and when the study does not go with what is chosen.
     pub fn parse_with(file_name: &str, text: &str, choices: Choices<'_>) -> Result<Self, Problems> {
-        let source = Source::new(file_name, text);
+        let (source, companions) = Companions::load(file_name, text, choices.files);
         if text.len() > MOST_BYTES {
             return Err(too_large(&source, text.len()));
         }
@@ -72,7 +76,10 @@ impl Document {
             .iter()
             .map(|error| syntax_finding(&source, error))
             .collect();
-        let mut context = Context::default();
+        let mut context = Context {
+            companions,
+            ..Context::default()
+        };
         let expansion = read_scales(root.into_inner(), choices, &source, &mut context);
         let findings = merge(&source, syntax, context.findings);
         match expansion {
@@ -332,10 +339,10 @@ fn merge(source: &Source, syntax: Vec<Finding>, mut meaning: Vec<Finding>) -> Ve
     if !syntax.is_empty() {
         let lines: std::collections::BTreeSet<usize> = syntax
             .iter()
-            .map(|finding| source.line(finding.span.start))
+            .map(|finding| source.place(finding.span.start))
             .collect();
         meaning.retain(|finding| {
-            finding.code != Code::MissingKey && !lines.contains(&source.line(finding.span.start))
+            finding.code != Code::MissingKey && !lines.contains(&source.place(finding.span.start))
         });
     }
     let mut all = syntax;

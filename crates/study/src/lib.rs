@@ -19,6 +19,7 @@
 
 mod amount;
 mod choices;
+mod companions;
 mod design;
 mod document;
 mod expression;
@@ -49,6 +50,9 @@ mod workloads;
 
 pub use amount::{Amount, Per, Scaled, Users};
 pub use choices::Choices;
+pub use companions::{
+    Companion, CompanionContent, MOST_COMPANION_BYTES, companion_names, names_in_companion,
+};
 pub use design::Design;
 pub use document::Document;
 pub use expression::{

@@ -35,6 +35,8 @@ pub enum Code {
     DuplicateValue,
     /// Two settings that cannot hold together.
     Contradiction,
+    /// A file that the study names and that cannot be read.
+    Companion,
     /// More points, trials or guests than one study may have.
     TooMany,
     /// A CPU that this host does not have.
@@ -74,6 +76,7 @@ impl Code {
             Self::EmptyList => "study::empty-list",
             Self::DuplicateValue => "study::duplicate-value",
             Self::Contradiction => "study::contradiction",
+            Self::Companion => "study::companion",
             Self::TooMany => "study::too-many",
             Self::NoSuchCpu => "plan::no-such-cpu",
             Self::SharedCpu => "plan::shared-cpu",
@@ -105,7 +108,7 @@ pub struct Problem {
     pub line: usize,
     /// 1-based column, in characters.
     pub column: usize,
-    /// Bytes of the file.
+    /// Bytes of the file; of a file that the study names, counted on behind the study.
     pub span: Range<usize>,
     /// What is wrong.
     pub message: String,
@@ -168,9 +171,8 @@ impl Problems {
         });
         findings.truncate(MOST_SHOWN);
         let omitted = all - findings.len();
-        let file: Arc<str> = source.name().into();
         let list = findings.into_iter().map(|finding| Problem {
-            file: Arc::clone(&file),
+            file: source.file(finding.span.start),
             code: finding.code,
             line: source.line(finding.span.start),
             column: source.column(finding.span.start),
@@ -211,13 +213,17 @@ impl Problems {
 
     fn write_one(&self, f: &mut fmt::Formatter<'_>, problem: &Problem) -> fmt::Result {
         let Problem {
-            code, line, column, ..
+            file,
+            code,
+            line,
+            column,
+            ..
         } = problem;
         let excerpt = self.source.excerpt(&problem.span);
         let number = line.to_string();
         let gutter = " ".repeat(number.len());
         writeln!(f, "error[{code}]: {}", problem.message)?;
-        writeln!(f, "{gutter}--> {}:{line}:{column}", self.source.name())?;
+        writeln!(f, "{gutter}--> {file}:{line}:{column}")?;
         writeln!(f, "{gutter} |")?;
         writeln!(f, "{number} | {}", excerpt.text)?;
         let underline = "^".repeat(excerpt.underline.len());

@@ -16,7 +16,7 @@ use crate::{
     stack_use::{StackKind, StackUse},
     values::{GuestKind, GuestShape, Layout, Load, LoadModel, LoopType, Over},
     vm_shape::Pool,
-    workloads::{WorkloadKind, stacks},
+    workloads::{Workload, WorkloadKind, stacks},
 };
 
 /// Most trials of a study.
@@ -36,7 +36,7 @@ pub(crate) fn read_study(
     reader.knows(crate::scale::SECTION);
     reader.finish();
     if let Some(mut workload) = sections.workload.take() {
-        check_workload(workload.kind(), &sections, context);
+        check_workload(&workload, &sections, context);
         let mut others = sections.others();
         workload.keys().check(&others, context);
         workload.keys_mut().fill_in(&mut others, context);
@@ -74,10 +74,12 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
             keys
         }};
     }
-    let workload = section!(sections::WORKLOAD, WorkloadSection).build(reader.context);
+    let workload = section!(sections::WORKLOAD, WorkloadSection);
+    let operations = workload.operation_names();
+    let workload = workload.build(reader.context);
     let measure = section!(sections::MEASURE, MeasureKeys).build();
     let (model, load) = read_load(reader.section(sections::LOAD));
-    let qos = QosSection::read(reader.section(sections::QOS)).build();
+    let qos = QosSection::read(reader.section(sections::QOS), &operations).build();
     let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
     let guest = read_guest(reader.section(sections::GUEST));
     let storage = section!(sections::STORAGE, StorageKeys).build(reader.context);
@@ -103,12 +105,12 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
 }
 
 /// Workload, limits and stack must go together.
-fn check_workload(workload: WorkloadKind, sections: &Sections, context: &mut Context) {
+fn check_workload(workload: &Workload, sections: &Sections, context: &mut Context) {
     if let Some(qos) = &sections.qos {
         check_operations(qos, workload, context);
     }
     if let Some(stack) = &sections.stack {
-        check_stack(workload, stack.kind(), context);
+        check_stack(workload.kind(), stack.kind(), context);
     }
 }
 

@@ -24,6 +24,11 @@ pub fn reference() -> String {
             (name, false) => format!("[{name}]"),
         };
         write_section(&mut out, &title, section.meaning, &(section.keys)());
+        if section.name == sections::WORKLOAD {
+            for (title, meaning, keys) in crate::workloads::tables() {
+                write_section(&mut out, title, meaning, &keys);
+            }
+        }
         if let Some(below) = section.below {
             let titles: Vec<String> = (below.names)()
                 .into_iter()

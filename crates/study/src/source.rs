@@ -1,14 +1,23 @@
-//! The text of a study file, with what is needed to point into it.
+//! The text of a study file and of the files that it names, with what is needed to point into it.
 
 use std::{ops::Range, sync::Arc};
 
-/// A file name and its text. Cheap to clone.
+/// The text of a file, and behind it the texts of the files that it names. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    name: Arc<str>,
     text: Arc<str>,
     /// Byte offset of the first byte of every line.
     line_starts: Arc<[usize]>,
+    /// The files in the order of the text; the first is the study.
+    files: Arc<[SourceFile]>,
+}
+
+/// One file of a source.
+#[derive(Clone, Debug)]
+struct SourceFile {
+    name: Arc<str>,
+    bytes: Range<usize>,
+    lines: Range<usize>,
 }
 
 /// Characters of a line that are shown: with its number they fit a terminal of 80 columns.
@@ -26,48 +35,91 @@ pub(crate) struct Excerpt {
 
 impl Source {
     pub(crate) fn new(name: &str, text: &str) -> Self {
+        let mut source = Self {
+            text: "".into(),
+            line_starts: Arc::default(),
+            files: Arc::default(),
+        };
+        source.add(name, text);
+        source
+    }
+
+    /// Adds a file that the study names; where its text begins.
+    pub(crate) fn add(&mut self, name: &str, text: &str) -> usize {
+        // A file begins on a line of its own.
+        let before = match self.files.is_empty() {
+            true => String::new(),
+            false => format!("{}\n", self.text),
+        };
+        let start = before.len();
         let starts = std::iter::once(0).chain(
             text.bytes()
                 .enumerate()
                 .filter(|(_, byte)| *byte == b'\n')
                 .map(|(at, _)| at + 1),
         );
-        let mut line_starts: Vec<usize> = starts.collect();
+        let mut own: Vec<usize> = starts.collect();
         // A final newline ends the last line, it does not begin another.
-        if line_starts.len() > 1 && line_starts.last() == Some(&text.len()) {
-            line_starts.pop();
+        if own.len() > 1 && own.last() == Some(&text.len()) {
+            own.pop();
         }
-        Self {
+        let mut line_starts = self.line_starts.to_vec();
+        let first = line_starts.len();
+        line_starts.extend(own.into_iter().map(|own| start + own));
+        let mut files = self.files.to_vec();
+        files.push(SourceFile {
             name: printable(name, usize::MAX).into(),
-            text: text.into(),
-            line_starts: line_starts.into(),
-        }
+            bytes: start..start + text.len(),
+            lines: first..line_starts.len(),
+        });
+        self.text = format!("{before}{text}").into();
+        self.line_starts = line_starts.into();
+        self.files = files.into();
+        start
     }
 
-    /// The file name, made printable.
+    /// The file of a byte offset; offsets past the end belong to the last.
+    fn file_at(&self, offset: usize) -> &SourceFile {
+        let after = self
+            .files
+            .partition_point(|file| file.bytes.start <= offset);
+        &self.files[after.saturating_sub(1)]
+    }
+
+    /// The name of the study's file, made printable.
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        &self.files[0].name
     }
 
+    /// The name of the file of a byte offset.
+    pub(crate) fn file(&self, offset: usize) -> Arc<str> {
+        Arc::clone(&self.file_at(offset).name)
+    }
+
+    /// The text of the study's file.
     pub(crate) fn text(&self) -> &str {
-        &self.text
+        &self.text[self.files[0].bytes.clone()]
     }
 
-    /// Number of lines, at least 1.
+    /// Number of lines of the study's file, at least 1.
     pub(crate) fn lines(&self) -> usize {
-        self.line_starts.len()
+        self.files[0].lines.len()
     }
 
-    /// The 1-based line of a byte offset; offsets past the end belong to the last line.
+    /// The 1-based line of a byte offset in its file; offsets past the end belong to the last line.
     pub(crate) fn line(&self, offset: usize) -> usize {
-        self.line_starts
-            .partition_point(|start| *start <= offset)
-            .max(1)
+        self.place(offset) - self.file_at(offset).lines.start + 1
+    }
+
+    /// The 0-based line of a byte offset in all files together.
+    pub(crate) fn place(&self, offset: usize) -> usize {
+        let after = self.line_starts.partition_point(|start| *start <= offset);
+        after.saturating_sub(1)
     }
 
     /// The 1-based column, in characters, of a byte offset.
     pub(crate) fn column(&self, offset: usize) -> usize {
-        let start = self.line_starts[self.line(offset) - 1];
+        let start = self.line_starts[self.place(offset)];
         self.text[start..self.floor(offset.max(start))]
             .chars()
             .count()
@@ -77,18 +129,16 @@ impl Source {
     /// An empty span after the last character that is not blank: where something missing would be
     /// added.
     pub(crate) fn end(&self) -> Range<usize> {
-        let end = self.text.trim_end().len();
+        let end = self.text().trim_end().len();
         end..end
     }
 
     /// The line that holds the start of `span`, shortened around it.
     pub(crate) fn excerpt(&self, span: &Range<usize>) -> Excerpt {
-        let line = self.line(span.start);
-        let line_start = self.line_starts[line - 1];
-        let line_end = self
-            .line_starts
-            .get(line)
-            .map_or(self.text.len(), |next| *next);
+        let line = self.place(span.start);
+        let line_start = self.line_starts[line];
+        let next = self.line_starts.get(line + 1);
+        let line_end = next.map_or(self.text.len(), |next| *next);
         let line_end = line_start
             + self.text[line_start..line_end]
                 .trim_end_matches(['\n', '\r'])

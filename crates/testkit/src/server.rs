@@ -25,6 +25,12 @@ pub struct Request {
     pub number: u64,
     /// The target of the request line.
     pub target: String,
+    /// The method of the request line.
+    pub method: String,
+    /// All of the head: request line and header lines.
+    pub head: String,
+    /// What was sent behind the head.
+    pub body: Vec<u8>,
     /// The value of its `Cookie` header, empty without one.
     pub cookie: String,
     /// When it had come.
@@ -143,8 +149,8 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_write_timeout(Some(Duration::from_secs(5)))?;
     let stopped = || shared.stop.load(SeqCst);
     let mut buffer = Vec::new();
-    while let Some(head) = read_request(&mut stream, &mut buffer, &stopped)? {
-        let request = request(&head, shared);
+    while let Some((head, body)) = read_request(&mut stream, &mut buffer, &stopped)? {
+        let request = request(head, body, shared);
         if !(shared.answer)(&request).answer(&mut stream, &stopped)? {
             return Ok(());
         }
@@ -152,18 +158,22 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-/// The next head, or `None` when the client closed or the server stops.
+/// The next head and body, or `None` when the client closed or the server stops.
 fn read_request(
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,
     stopped: &dyn Fn() -> bool,
-) -> io::Result<Option<String>> {
+) -> io::Result<Option<(String, Vec<u8>)>> {
     let mut piece = [0; 4096];
     loop {
         if let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&buffer[..end]).into_owned();
-            buffer.drain(..end + 4);
-            return Ok(Some(head));
+            let whole = end + 4 + body_length(&head);
+            if buffer.len() >= whole {
+                let body = buffer[end + 4..whole].to_vec();
+                buffer.drain(..whole);
+                return Ok(Some((head, body)));
+            }
         }
         match stream.read(&mut piece) {
             Ok(0) => return Ok(None),
@@ -181,7 +191,15 @@ fn read_request(
     }
 }
 
-fn request(head: &str, shared: &Shared) -> Request {
+/// What `Content-Length` says, 0 without it.
+fn body_length(head: &str) -> usize {
+    head.lines()
+        .find_map(|line| line.strip_prefix("Content-Length: "))
+        .and_then(|length| length.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+fn request(head: String, body: Vec<u8>, shared: &Shared) -> Request {
     let cookie = head
         .lines()
         .find_map(|line| line.strip_prefix("Cookie: "))
@@ -189,7 +207,10 @@ fn request(head: &str, shared: &Shared) -> Request {
     let request = Request {
         number: shared.requests.fetch_add(1, SeqCst),
         target: head.split(' ').nth(1).unwrap_or_default().to_owned(),
+        method: head.split(' ').next().unwrap_or_default().to_owned(),
         cookie: cookie.to_owned(),
+        body,
+        head,
         at: Instant::now(),
     };
     let mut log = shared.log.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,6 +14,7 @@
     )
 )]
 
+mod browser;
 mod check;
 mod client;
 mod config;

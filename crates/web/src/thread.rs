@@ -183,7 +183,11 @@ pub(crate) fn guest_users(config: &Config) -> Vec<GuestUsers> {
     config
         .assignments
         .iter()
-        .map(|assignment| GuestUsers::new(&assignment.script))
+        .map(|assignment| {
+            let closed = config.load == Load::Closed;
+            let users = if closed { assignment.users } else { 0 };
+            GuestUsers::new(&assignment.script, assignment.target, users)
+        })
         .collect()
 }
 

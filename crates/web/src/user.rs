@@ -4,9 +4,10 @@ use std::{future::poll_fn, rc::Rc, time::Duration};
 
 use rookery_cast::low_u32;
 use rookery_driver::{
-    Admission, Arrival, ArrivalQueue, Failures, Nanos, OperationId, Outcome, Pause, Timing, Visit,
-    persistence,
+    Admission, Arrival, ArrivalQueue, Failures, Nanos, OperationId, Outcome, Pace, Pause, Timing,
+    Visit, nanos, persistence,
 };
+use rookery_stats::Pacing;
 use rookery_workload::RandomDelay;
 
 use crate::{
@@ -31,6 +32,17 @@ pub(crate) trait UserScript: 'static {
 
     /// A think time.
     fn think_time(&mut self, delay: RandomDelay) -> Nanos;
+
+    /// The delay after the last act: a think time, or the length of its cycle.
+    fn delay(&mut self, pace: Pace) -> Nanos {
+        match pace.pacing {
+            Pacing::Cycle => nanos(pace.time),
+            Pacing::Think | Pacing::Arrivals => self.think_time(RandomDelay {
+                mean: pace.time,
+                distribution: pace.distribution,
+            }),
+        }
+    }
 
     /// The first request of a new user.
     async fn arrive(&mut self, client: &mut Client) -> Result<(), Failed>;
@@ -188,8 +200,8 @@ impl<S: UserScript> User<S> {
     /// When the next act is due, and the delay to compare.
     pub(crate) fn next(&mut self, sent: Nanos, done: Nanos) -> (Nanos, Option<Pause>) {
         let pace = self.client.worker.pace;
-        let script = &mut self.script;
-        pace.next(sent, done, self.failures, |delay| script.think_time(delay))
+        let delay = self.script.delay(pace);
+        pace.after(sent, done, self.failures, delay)
     }
 }
 

@@ -247,9 +247,14 @@ impl Worker {
 
     /// A request begins.
     pub(crate) fn begin(&self, row: usize, open: Open) {
+        self.begin_within(row, open, None);
+    }
+
+    /// A request begins that may take `limit`; `None` = as long as any.
+    pub(crate) fn begin_within(&self, row: usize, open: Open, limit: Option<Nanos>) {
         self.scratch.borrow_mut().evidence.clear();
-        self.row(row)
-            .begin(open, open.sent.saturating_add(self.timeout));
+        let limit = limit.unwrap_or(self.timeout);
+        self.row(row).begin(open, open.sent.saturating_add(limit));
     }
 
     /// A request ended, well or with a fault; whether a byte of it had been sent.

@@ -57,11 +57,12 @@ impl DelayDistribution {
 }
 
 /// A random delay by its mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RandomDelay {
     /// Its mean.
     pub mean: Duration,
     /// How it scatters about it.
+    #[serde(default)]
     pub distribution: DelayDistribution,
 }
 

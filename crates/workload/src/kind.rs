@@ -10,6 +10,8 @@ pub enum WorkloadKind {
     Dvdstore,
     /// Five transactions of a wholesale company on a database.
     Orderentry,
+    /// Operations over HTTP that a user wrote down.
+    Http,
     /// Records that are read, listed and written over HTTP: an example, and for tests.
     Sample,
 }

@@ -19,6 +19,7 @@
 mod delay;
 mod digits;
 pub mod dvdstore;
+pub mod http;
 mod info;
 mod kind;
 mod metric;

@@ -168,11 +168,9 @@ impl Scale {
 }
 
 fn worst_request_ms(measured: &Measurement) -> Option<f64> {
-    let requests = measured
-        .operation_names()
+    let worst = measured
+        .request_names()
         .into_iter()
-        .filter(|name| rookery_stats::is_request(name));
-    let worst = requests
         .filter_map(|name| measured.latencies(name).percentile_us(95.0))
         .max()?;
     Some(worst as f64 / 1000.0)

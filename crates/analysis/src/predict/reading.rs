@@ -355,10 +355,6 @@ fn reading(
 fn limited<'a>(measured: &'a Measurement, limit: &'a PercentileLimit) -> Vec<&'a str> {
     match &limit.operation {
         Some(name) => vec![name.as_str()],
-        None => measured
-            .operation_names()
-            .into_iter()
-            .filter(|name| rookery_stats::is_request(name))
-            .collect(),
+        None => measured.request_names(),
     }
 }

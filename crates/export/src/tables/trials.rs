@@ -193,7 +193,7 @@ fn measured<'r>(record: Option<&'r TrialRecord>, (measured, verdict): Part<'r>) 
         return cells;
     };
     let (started, bad) = measured.started_and_bad();
-    let main = rookery_stats::main_operation(measured.operation_names());
+    let main = measured.main_operation();
     cells.push(number((started > 0).then(|| bad as f64 / started as f64)));
     cells.push(text(main));
     cells.extend(times(&measured.latencies(main)));

@@ -3,7 +3,7 @@
 use rookery_stack::DvdstoreStack;
 use rookery_study::{DvdstoreUse, PointData, Workload};
 use rookery_web::{
-    Script,
+    Config, Script,
     workloads::dvdstore::{DvdstoreScript, PURCHASE, SearchWords},
 };
 use rookery_workload::{
@@ -21,13 +21,17 @@ use crate::error::LabError;
 const COMPUTED_DIRECTORY: &str = "ds2";
 
 /// The load of one group of a trial on guests that serve a shop.
-pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn DvdstoreStack) -> Users {
+pub(super) fn load(
+    request: &LoadRequest<'_>,
+    stack: &dyn DvdstoreStack,
+    wanted: &DvdstoreUse,
+) -> Users {
     let shop = Shop {
-        wanted: stack.wanted(),
+        wanted,
         size: stack.size(),
         directory: stack.directory(),
     };
-    Users(config(request, &shop.behaviour()))
+    Users(shop.config(request))
 }
 
 /// The load of one trial on a system that is computed.
@@ -47,7 +51,7 @@ pub(super) fn computed_load(request: &LoadRequest<'_>) -> Result<ComputedLoad, L
         directory: COMPUTED_DIRECTORY,
     };
     Ok(ComputedLoad {
-        config: config(request, &shop.behaviour()),
+        config: shop.config(request),
         requests_per_unit: f64::from(wanted.searches) + 2.0,
         commits: PURCHASE,
     })
@@ -66,10 +70,10 @@ struct Shop<'a> {
 }
 
 impl Shop<'_> {
-    fn behaviour(&self) -> Behaviour {
+    fn config(&self, request: &LoadRequest<'_>) -> Config {
         let wanted = self.wanted;
-        Behaviour {
-            script: Script::Dvdstore(DvdstoreScript {
+        let script = |_| {
+            Script::Dvdstore(DvdstoreScript {
                 directory: self.directory.to_owned(),
                 page_type: "php".to_owned(),
                 shopper: ShopperParams {
@@ -80,10 +84,14 @@ impl Shop<'_> {
                     line_items: wanted.line_items,
                 },
                 words: SearchWords::BuiltIn,
-            }),
+            })
+        };
+        let behaviour = Behaviour {
+            script: &script,
             pacing: wanted.pacing,
             think_time: wanted.think_time,
             think_distribution: wanted.think_distribution,
-        }
+        };
+        config(request, &behaviour)
     }
 }

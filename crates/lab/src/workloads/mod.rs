@@ -2,6 +2,7 @@
 //! here.
 
 mod dvdstore;
+mod http;
 mod orderentry;
 mod sample;
 mod web_users;
@@ -83,8 +84,11 @@ pub(crate) fn group_seed(trial: u64, place: usize) -> u64 {
 /// The load of one group of a trial.
 pub(crate) fn load(request: &LoadRequest<'_>, stack: &BuiltStack) -> Box<dyn TrialLoad> {
     match stack {
-        BuiltStack::Dvdstore(stack) => Box::new(dvdstore::load(request, stack.as_ref())),
+        BuiltStack::Dvdstore(stack, wanted) => {
+            Box::new(dvdstore::load(request, stack.as_ref(), wanted))
+        }
         BuiltStack::Orderentry(stack) => Box::new(orderentry::load(request, stack.as_ref())),
+        BuiltStack::Http(_, wanted) => Box::new(http::load(request, wanted)),
         BuiltStack::Sample(stack) => Box::new(sample::load(request, stack)),
     }
 }
@@ -115,7 +119,7 @@ pub(crate) fn computed_row(orders: u64) -> FoundRow {
 /// The databases behind the guests that are asked about themselves beside the load.
 pub(crate) fn probes(stack: &BuiltStack, guests: &[Box<dyn Guest>]) -> Vec<DatabaseProbe> {
     match stack {
-        BuiltStack::Dvdstore(_) | BuiltStack::Sample(_) => Vec::new(),
+        BuiltStack::Dvdstore(..) | BuiltStack::Http(..) | BuiltStack::Sample(_) => Vec::new(),
         BuiltStack::Orderentry(stack) => guests
             .iter()
             .map(|guest| stack.probe(guest.as_ref()))
@@ -131,7 +135,7 @@ pub(crate) fn attach(
     looks: &[DatabaseLook],
 ) -> Option<String> {
     match stack {
-        BuiltStack::Dvdstore(_) | BuiltStack::Sample(_) => None,
+        BuiltStack::Dvdstore(..) | BuiltStack::Http(..) | BuiltStack::Sample(_) => None,
         BuiltStack::Orderentry(stack) => orderentry::attach(stack.as_ref(), measurement, looks),
     }
 }
@@ -154,7 +158,7 @@ pub(crate) fn calibration(
     store: &Store,
 ) -> Result<Option<Calibration>, Failure> {
     match stack {
-        BuiltStack::Dvdstore(_) | BuiltStack::Sample(_) => Ok(None),
+        BuiltStack::Dvdstore(..) | BuiltStack::Http(..) | BuiltStack::Sample(_) => Ok(None),
         BuiltStack::Orderentry(stack) => {
             Calibration::new(plan, point, study, stack.as_ref(), store)
         }

@@ -11,12 +11,15 @@ use super::{
 /// The load of one group of a trial on guests that serve records.
 pub(super) fn load(request: &LoadRequest<'_>, stack: &SampleGuests) -> Users {
     let wanted = stack.wanted();
-    let behaviour = Behaviour {
-        script: Script::Sample(SampleScript {
+    let script = |_| {
+        Script::Sample(SampleScript {
             data: stack.data(),
             list_length: wanted.list_length,
             matrix: wanted.matrix,
-        }),
+        })
+    };
+    let behaviour = Behaviour {
+        script: &script,
         pacing: wanted.pacing,
         think_time: wanted.think_time,
         think_distribution: wanted.think_distribution,

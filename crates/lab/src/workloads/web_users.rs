@@ -1,6 +1,10 @@
 //! Users over HTTP: what their workloads share.
 
-use std::{sync::atomic::AtomicBool, time::Duration, time::Instant};
+use std::{
+    net::SocketAddr,
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
+};
 
 use rookery_driver::{Phases, Progress};
 use rookery_stats::{Measurement, Pacing};
@@ -37,9 +41,9 @@ impl TrialLoad for Users {
 }
 
 /// What users do and how they pause, whatever their workload.
-pub(super) struct Behaviour {
-    /// What they do, the same at every guest.
-    pub(super) script: Script,
+pub(super) struct Behaviour<'b> {
+    /// What they do at the guest with this address.
+    pub(super) script: &'b dyn Fn(SocketAddr) -> Script,
     /// How they pace themselves.
     pub(super) pacing: Pacing,
     /// Mean think time or cycle time.
@@ -49,7 +53,7 @@ pub(super) struct Behaviour {
 }
 
 /// The configuration of the driver for one group of a trial.
-pub(super) fn config(request: &LoadRequest<'_>, behaviour: &Behaviour) -> Config {
+pub(super) fn config(request: &LoadRequest<'_>, behaviour: &Behaviour<'_>) -> Config {
     let (load, targets) = (&request.study.load, request.targets);
     let assignments =
         targets
@@ -60,7 +64,7 @@ pub(super) fn config(request: &LoadRequest<'_>, behaviour: &Behaviour) -> Config
                 guest: target.name.clone(),
                 target: target.address,
                 users: planned.users(),
-                script: behaviour.script.clone(),
+                script: (behaviour.script)(target.address),
             });
     Config {
         assignments: assignments.collect(),

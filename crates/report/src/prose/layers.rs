@@ -185,7 +185,7 @@ fn of_one(point: &LayeredPoint) -> String {
     } else {
         "a"
     };
-    let around = if rookery_stats::is_request(point.operation) {
+    let around = if point.is_request {
         " with what belongs to it"
     } else {
         ""

@@ -23,6 +23,7 @@ impl ChoiceArgs {
         Choices {
             scale: self.scale.as_deref(),
             guest: self.guest,
+            files: &[],
         }
     }
 }

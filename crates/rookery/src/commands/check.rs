@@ -14,6 +14,8 @@ use crate::{
     output, studies,
 };
 
+use super::companions;
+
 pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
     let mut all = Vec::new();
     let mut worst = Code::Done;
@@ -34,7 +36,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
         if worst != Code::Study {
             worst = code_of_problems(problems.list());
         }
-        all.extend(problems.list().iter().map(|problem| as_json(path, problem)));
+        all.extend(problems.list().iter().map(as_json));
     }
     if args.json {
         output::json(&all)?;
@@ -66,9 +68,9 @@ fn problems_of(path: &Path, args: &CheckArgs) -> Result<Option<Problems>, Failur
     }
 }
 
-fn as_json(path: &Path, problem: &Problem) -> serde_json::Value {
+fn as_json(problem: &Problem) -> serde_json::Value {
     serde_json::json!({
-        "file": path,
+        "file": &*problem.file,
         "line": problem.line,
         "column": problem.column,
         "code": problem.code.as_str(),
@@ -98,6 +100,11 @@ fn parse(path: &Path, choices: Choices<'_>) -> Result<Result<Document, Problems>
             )
             .help("name an existing file, or a built-in study such as @quick")
         })?,
+    };
+    let files = companions::of_study(path, &bytes);
+    let choices = Choices {
+        files: &files,
+        ..choices
     };
     Ok(Document::parse_bytes_with(
         &path.display().to_string(),

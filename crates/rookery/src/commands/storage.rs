@@ -84,7 +84,7 @@ fn asked(args: &HostStorageArgs) -> Result<Asked, Failure> {
             study,
             Choices {
                 scale: args.scale.as_deref(),
-                guest: None,
+                ..Choices::default()
             },
         )?;
         return Ok(Asked::Plan(Box::new(check::plan(

@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
 use rookery_stats::DatabaseLoad;
-use rookery_study::{DvdstoreUse, Pages, Point, PointData, Study, WorkloadKind};
+use rookery_study::{Pages, Point, PointData, Study, WorkloadKind};
 use rookery_workload::dvdstore::{Size, WordLists};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     embedded::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, audit, guest_args, load},
     service::USER,
     template::{FileLoader, give_to_guests},
-    workloads::{answer_purchase, found, shop_of, size_of},
+    workloads::{ShopWorkload, answer_purchase, found, shop_of, size_of},
 };
 
 /// Its name in errors.
@@ -23,7 +23,7 @@ const NAME: &str = "the embedded stack";
 /// The embedded stack.
 #[derive(Clone)]
 pub(crate) struct EmbeddedStack {
-    shop: DvdstoreUse,
+    shop: ShopWorkload,
     pages: Pages,
     extra_cpu: Duration,
 }
@@ -52,7 +52,7 @@ impl Stack for EmbeddedStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        &[WorkloadKind::Dvdstore]
+        ShopWorkload::KINDS
     }
 
     /// It brings all it needs.
@@ -77,11 +77,12 @@ impl Stack for EmbeddedStack {
                 Ok(Some(load))
             }),
         };
-        Ok(BuiltStack::Dvdstore(Box::new(EmbeddedGuests {
+        let guests = EmbeddedGuests {
             stack: self.clone(),
             size,
             template: context.template(&recipe)?,
-        })))
+        };
+        Ok(self.shop.served_by(Box::new(guests)))
     }
 
     fn loader(
@@ -149,10 +150,6 @@ impl GuestStack for EmbeddedGuests {
 impl DvdstoreStack for EmbeddedGuests {
     fn directory(&self) -> &'static str {
         DIRECTORY
-    }
-
-    fn wanted(&self) -> &DvdstoreUse {
-        &self.stack.shop
     }
 
     fn size(&self) -> Size {

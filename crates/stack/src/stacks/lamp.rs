@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::Path};
 use rookery_guest::{Guest, Health, Kind, Template};
 use rookery_stats::DatabaseLoad;
 use rookery_study::{
-    BufferPool, DvdstoreUse, GuestShape, LampUse, Pages, Point, PointData, Study, WorkloadKind,
+    BufferPool, GuestShape, LampUse, Pages, Point, PointData, Study, WorkloadKind,
 };
 use rookery_workload::dvdstore::Size;
 
@@ -25,7 +25,7 @@ use crate::{
     template::{check_root, has_root, root},
     tier::{Password, TierAccess},
     tuning::{Component, Effective, Family, KnownSettings, RequestedSettings, Tuned, TuningError},
-    workloads::{answer_page, answer_purchase, found, shop_of, size_of},
+    workloads::{ShopWorkload, answer_page, answer_purchase, found, shop_of, size_of},
 };
 
 /// Its name in errors.
@@ -40,7 +40,7 @@ const OF_DATABASE: &str = "mariadb.";
 /// The LAMP stack as one variant of a study uses it.
 #[derive(Clone)]
 pub(crate) struct LampStack {
-    shop: DvdstoreUse,
+    shop: ShopWorkload,
     wanted: LampUse,
     /// Users of a guest that has none of its own: visitors that may be present, of an open load, or
     /// those of its callers.
@@ -108,7 +108,7 @@ impl Stack for LampStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        &[WorkloadKind::Dvdstore]
+        ShopWorkload::KINDS
     }
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {
@@ -139,13 +139,14 @@ impl Stack for LampStack {
         } else {
             template::empty(context, root.as_ref())?
         };
-        Ok(BuiltStack::Dvdstore(Box::new(LampGuests {
+        let guests = LampGuests {
             stack: self.clone(),
             software,
             size,
             template,
             password: Password::new(),
-        })))
+        };
+        Ok(self.shop.served_by(Box::new(guests)))
     }
 
     fn loader(
@@ -340,10 +341,6 @@ impl GuestStack for LampGuests {
 impl DvdstoreStack for LampGuests {
     fn directory(&self) -> &'static str {
         DIRECTORY
-    }
-
-    fn wanted(&self) -> &DvdstoreUse {
-        &self.stack.shop
     }
 
     fn size(&self) -> Size {

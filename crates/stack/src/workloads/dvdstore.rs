@@ -1,13 +1,15 @@
 //! Stacks that serve a DVD Store over HTTP.
 
 use rookery_guest::Guest;
-use rookery_study::{DvdstoreUse, Pages, PointData, Study, Workload};
+use rookery_study::{DvdstoreUse, HttpUse, Pages, PointData, Study, Workload, WorkloadKind};
 use rookery_workload::{
     FoundRow,
     dvdstore::{NEW_ORDERS, Size},
 };
 
-use crate::{GuestStack, StackContext, StackError, api::Found, audit::OrderAudit, page::get};
+use crate::{
+    BuiltStack, GuestStack, StackContext, StackError, api::Found, audit::OrderAudit, page::get,
+};
 
 /// A purchase of one item by the first customer.
 const PURCHASE: &str = "dspurchase.php?confirmpurchase=yes&customerid=1&item%5B%5D=1&quan%5B%5D=1";
@@ -17,20 +19,40 @@ pub trait DvdstoreStack: GuestStack {
     /// URL directory of the pages, without slashes.
     fn directory(&self) -> &'static str;
 
-    /// What the study asks of the workload.
-    fn wanted(&self) -> &DvdstoreUse;
-
     /// The size of its database.
     fn size(&self) -> Size;
 }
 
-/// What a study asks of the workload.
+/// What users do to a shop: its own workload, or one that someone wrote down.
+#[derive(Clone)]
+pub(crate) enum ShopWorkload {
+    /// Users of a DVD Store.
+    Own(DvdstoreUse),
+    /// What a workload file says.
+    Written(Box<HttpUse>),
+}
+
+impl ShopWorkload {
+    /// The workloads that a shop serves.
+    pub(crate) const KINDS: &[WorkloadKind] = &[WorkloadKind::Dvdstore, WorkloadKind::Http];
+
+    /// Guests that serve a shop to these users.
+    pub(crate) fn served_by(&self, guests: Box<dyn DvdstoreStack>) -> BuiltStack {
+        match self {
+            Self::Own(wanted) => BuiltStack::Dvdstore(guests, wanted.clone()),
+            Self::Written(wanted) => BuiltStack::Http(guests, wanted.clone()),
+        }
+    }
+}
+
+/// What a study asks of the users of a shop.
 ///
 /// # Errors
 /// When the study has another workload than `stack` serves.
-pub(crate) fn shop_of(stack: &'static str, study: &Study) -> Result<DvdstoreUse, StackError> {
+pub(crate) fn shop_of(stack: &'static str, study: &Study) -> Result<ShopWorkload, StackError> {
     match &study.workload {
-        Workload::Dvdstore(wanted) => Ok(wanted.clone()),
+        Workload::Dvdstore(wanted) => Ok(ShopWorkload::Own(wanted.clone())),
+        Workload::Http(wanted) => Ok(ShopWorkload::Written(Box::new(wanted.clone()))),
         other => Err(StackError::OtherWorkload {
             stack,
             workload: other.kind().name(),

@@ -4,10 +4,12 @@ mod dvdstore;
 mod orderentry;
 mod sample;
 
+use rookery_study::{DvdstoreUse, HttpUse};
+
 use crate::GuestStack;
 
 pub use dvdstore::DvdstoreStack;
-pub(crate) use dvdstore::{answer_page, answer_purchase, found, shop_of, size_of};
+pub(crate) use dvdstore::{ShopWorkload, answer_page, answer_purchase, found, shop_of, size_of};
 pub use orderentry::{DatabaseProbe, OrderentryStack, PoolRange, ProbedServer};
 pub(crate) use orderentry::{
     answer_rows, audit, check_load, data_of, parts_of_load, session_settings, wanted_of,
@@ -17,9 +19,11 @@ pub use sample::SampleGuests;
 /// A stack whose template is there, by the workload that it serves.
 pub enum BuiltStack {
     /// Pages of a DVD Store.
-    Dvdstore(Box<dyn DvdstoreStack>),
+    Dvdstore(Box<dyn DvdstoreStack>, DvdstoreUse),
     /// Databases of order entry.
     Orderentry(Box<dyn OrderentryStack>),
+    /// Anything that answers over HTTP, for users that a workload file describes.
+    Http(Box<dyn GuestStack>, Box<HttpUse>),
     /// Records of the sample workload.
     Sample(Box<SampleGuests>),
 }
@@ -29,8 +33,9 @@ impl BuiltStack {
     #[must_use]
     pub fn guests(&self) -> &dyn GuestStack {
         match self {
-            Self::Dvdstore(stack) => stack.as_ref(),
+            Self::Dvdstore(stack, _) => stack.as_ref(),
             Self::Orderentry(stack) => stack.as_ref(),
+            Self::Http(stack, _) => stack.as_ref(),
             Self::Sample(stack) => stack.as_ref(),
         }
     }

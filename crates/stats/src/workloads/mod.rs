@@ -2,6 +2,7 @@
 //! them.
 
 mod dvdstore;
+mod http;
 mod orderentry;
 mod sample;
 
@@ -16,7 +17,7 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
         .map_or(0, |operation| operation.started);
     match &guest.counters {
         Counters::Dvdstore(counters) => dvdstore::drawn(guest, counters, operation, started),
-        Counters::Orderentry(_) | Counters::Sample(_) => started,
+        Counters::Orderentry(_) | Counters::Http(_) | Counters::Sample(_) => started,
     }
 }
 
@@ -24,7 +25,9 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
 pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
     match measurement.workload() {
         Some(WorkloadKind::Orderentry) => orderentry::mix_remarks(measurement),
-        Some(WorkloadKind::Dvdstore | WorkloadKind::Sample) | None => Vec::new(),
+        Some(WorkloadKind::Dvdstore | WorkloadKind::Http | WorkloadKind::Sample) | None => {
+            Vec::new()
+        }
     }
 }
 
@@ -33,6 +36,7 @@ pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
 pub(crate) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
     match measurement.workload() {
         Some(WorkloadKind::Orderentry) => orderentry::own_checks(measurement),
+        Some(WorkloadKind::Http) => http::own_checks(measurement),
         Some(WorkloadKind::Sample) => sample::own_checks(measurement),
         Some(WorkloadKind::Dvdstore) | None => Vec::new(),
     }

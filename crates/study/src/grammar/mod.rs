@@ -185,6 +185,7 @@ macro_rules! keys {
             }
 
             /// Appends `key = value` lines of all keys that have a value.
+            #[allow(dead_code)]
             pub(crate) fn write(&self, out: &mut String) {
                 use $crate::grammar::Kind as _;
                 $(if let Some(value) = &self.$field {

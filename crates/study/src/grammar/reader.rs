@@ -1,6 +1,6 @@
 //! Reads one section: looks keys up, fills defaults, remembers places, finds what nobody asked for.
 
-use std::{collections::BTreeMap, fmt, ops::Range};
+use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Range};
 
 use toml::{
     Spanned,
@@ -9,6 +9,7 @@ use toml::{
 
 use super::{Kind, Need, written_key};
 use crate::{
+    companions::Companions,
     names::nearest,
     problem::{Code, Finding},
     source::{printable, quoted},
@@ -49,6 +50,8 @@ impl Spans {
 pub(crate) struct Context {
     pub(crate) findings: Vec<Finding>,
     pub(crate) spans: Spans,
+    /// The files that the study names.
+    pub(crate) companions: Companions,
 }
 
 impl Context {
@@ -198,7 +201,7 @@ pub(crate) struct Reader<'t, 'i, 'c> {
     path: String,
     /// Where something missing would be added.
     place: Range<usize>,
-    asked: Vec<&'static str>,
+    asked: Vec<Cow<'static, str>>,
     /// For keys that stand in the wrong section.
     home_of: HomeOf,
     pub(crate) context: &'c mut Context,
@@ -231,10 +234,13 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
         }
     }
 
-    fn look_up(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'i>>> {
+    fn look_up(&mut self, key: impl Into<Cow<'static, str>>) -> Option<&'t Spanned<DeValue<'i>>> {
+        let key = key.into();
+        let found = self.table.and_then(|table| table.get(key.as_ref()));
+        let path = self.path_of(&key);
         self.asked.push(key);
-        let value = self.table?.get(key)?;
-        self.context.spans.insert(self.path_of(key), value.span());
+        let value = found?;
+        self.context.spans.insert(path, value.span());
         Some(value)
     }
 
@@ -284,7 +290,16 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
 
     /// The table below `key`: `[key]`.
     pub(crate) fn section(&mut self, key: &'static str) -> Reader<'t, 'i, '_> {
-        let path = self.path_of(key);
+        self.section_below(Cow::Borrowed(key))
+    }
+
+    /// The table below a key that the writer of the study named.
+    pub(crate) fn section_named(&mut self, key: &str) -> Reader<'t, 'i, '_> {
+        self.section_below(Cow::Owned(key.to_owned()))
+    }
+
+    fn section_below(&mut self, key: Cow<'static, str>) -> Reader<'t, 'i, '_> {
+        let path = self.path_of(&key);
         let mut place = self.place.clone();
         let mut found = None;
         if let Some(value) = self.look_up(key) {
@@ -375,7 +390,7 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
 
     /// Names a key that is read elsewhere, so that it is offered for mistyped ones.
     pub(crate) fn knows(&mut self, key: &'static str) {
-        self.asked.push(key);
+        self.asked.push(Cow::Borrowed(key));
     }
 
     /// Names a key whose value is not read here, and remembers where it stands; whether it is in
@@ -389,7 +404,7 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
         let Some(table) = self.table else { return };
         for (key, value) in table {
             let name = key.get_ref().as_ref();
-            if !self.asked.contains(&name) {
+            if !self.asked.iter().any(|asked| asked == name) {
                 let place = if self.path.is_empty() { "at" } else { "in" };
                 let message = format!("unknown key {} {place} {}", quoted(name), self.title());
                 let help = self.help_for_unknown(name, value.get_ref());
@@ -400,14 +415,15 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
     }
 
     fn help_for_unknown(&self, name: &str, value: &DeValue<'_>) -> String {
-        if let Some(near) = nearest(name, &self.asked) {
+        let asked: Vec<&str> = self.asked.iter().map(AsRef::as_ref).collect();
+        if let Some(near) = nearest(name, &asked) {
             return format!("write `{}`, or remove it", written_key(near));
         }
         if let Some(section) = (self.home_of)(name, &self.path) {
             return format!("it belongs to {section}; move it there");
         }
         let kind = if value.is_table() { "section" } else { "key" };
-        let known: Vec<String> = self.asked.iter().map(|key| written_key(key)).collect();
+        let known: Vec<String> = asked.into_iter().map(written_key).collect();
         format!(
             "remove this {kind}; {} has: {}",
             self.title(),

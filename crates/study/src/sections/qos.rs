@@ -5,7 +5,7 @@ use std::time::Duration;
 use rookery_stats::qos::{PercentileLimit, Qos};
 
 use crate::{
-    WorkloadKind,
+    Workload, WorkloadKind,
     grammar::{
         Below, Context, Reader, SectionInfo, keys,
         kinds::{Factor, Time, Whole},
@@ -52,13 +52,8 @@ fn operations_meaning() -> String {
 }
 
 /// Refuse limits on operations that the workload does not have.
-pub(crate) fn check_operations(qos: &Qos, kind: WorkloadKind, context: &mut Context) {
-    let known: Vec<&str> = kind
-        .info()
-        .operations
-        .iter()
-        .map(|operation| operation.name)
-        .collect();
+pub(crate) fn check_operations(qos: &Qos, workload: &Workload, context: &mut Context) {
+    let known = workload.operation_names();
     let named = qos
         .percentiles
         .iter()
@@ -71,7 +66,7 @@ pub(crate) fn check_operations(qos: &Qos, kind: WorkloadKind, context: &mut Cont
         let span = context.spans.nearest(&format!("qos.{operation}"));
         let message = format!(
             "`qos.{operation}` limits an operation that `workload.kind` = \"{}\" does not have",
-            kind.name()
+            workload.kind().name()
         );
         let help = format!("it has {}", known.join(", "));
         context.refuse::<()>(Code::Contradiction, span, message, help);
@@ -123,7 +118,7 @@ fn all_keys() -> Vec<crate::grammar::KeyInfo> {
 pub(crate) struct QosSection {
     every: LimitKeys,
     rest: RestKeys,
-    operations: Vec<(&'static str, LimitKeys)>,
+    operations: Vec<(String, LimitKeys)>,
 }
 
 impl LimitKeys {
@@ -194,16 +189,23 @@ impl LimitKeys {
 }
 
 impl QosSection {
-    pub(crate) fn read(mut reader: Reader<'_, '_, '_>) -> Self {
+    /// Reads the section; `own` are the operations of the study's workload.
+    pub(crate) fn read(mut reader: Reader<'_, '_, '_>, own: &[String]) -> Self {
         let every = LimitKeys::read(&mut reader);
         every.check(SECTION.name, reader.context);
         let rest = RestKeys::read(&mut reader);
-        let operations = operations().into_iter().map(|operation| {
-            let mut below = reader.section(operation);
+        let mut names: Vec<&str> = operations();
+        for name in own {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        let operations = names.into_iter().map(|operation| {
+            let mut below = reader.section_named(operation);
             let limits = LimitKeys::read(&mut below);
             limits.check(&format!("{}.{operation}", SECTION.name), below.context);
             below.finish();
-            (operation, limits)
+            (operation.to_owned(), limits)
         });
         let operations = operations.collect();
         reader.finish();
@@ -227,10 +229,20 @@ impl QosSection {
     }
 
     pub(crate) fn of(qos: &Qos) -> Self {
-        let operations = operations()
+        let mut names: Vec<String> = operations().into_iter().map(str::to_owned).collect();
+        for operation in qos
+            .percentiles
+            .iter()
+            .filter_map(|limit| limit.operation.as_ref())
+        {
+            if !names.contains(operation) {
+                names.push(operation.clone());
+            }
+        }
+        let operations = names
             .into_iter()
             .map(|operation| {
-                let limits = LimitKeys::from_limits(&qos.percentiles, Some(operation));
+                let limits = LimitKeys::from_limits(&qos.percentiles, Some(&operation));
                 (operation, limits)
             })
             .collect();

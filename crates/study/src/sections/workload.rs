@@ -44,6 +44,11 @@ impl WorkloadSection {
         Self { shared, own }
     }
 
+    /// The names of operations that only the study knows.
+    pub(crate) fn operation_names(&self) -> Vec<String> {
+        self.own.as_ref().map_or_else(Vec::new, OwnKeys::operation_names)
+    }
+
     pub(crate) fn build(self, context: &mut Context) -> Option<Workload> {
         self.own?.build(self.shared.pacing, context)
     }

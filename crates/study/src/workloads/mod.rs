@@ -6,6 +6,7 @@
 
 mod asks;
 mod dvdstore;
+mod http;
 mod orderentry;
 mod sample;
 
@@ -18,18 +19,20 @@ use rookery_workload::{DelayDistribution, MixShare, dvdstore::Size, sample::Samp
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    StackKind,
+    Amount, StackKind,
     grammar::{Context, KeyInfo, Reader},
     names::Named,
     problem::Code,
 };
 
 use dvdstore::DvdstoreKeys;
+use http::HttpKeys;
 use orderentry::OrderentryKeys;
 use sample::SampleKeys;
 
 pub(crate) use asks::{DataRequest, OtherSections, PlannedData};
 pub use dvdstore::DvdstoreUse;
+pub use http::HttpUse;
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
 pub use sample::SampleUse;
 
@@ -44,6 +47,8 @@ pub enum Workload {
     Dvdstore(DvdstoreUse),
     /// Five transactions of a wholesale company on a database.
     Orderentry(OrderentryUse),
+    /// Operations over HTTP that a user wrote down.
+    Http(HttpUse),
     /// Records that are read, listed and written over HTTP: an example, and for tests.
     Sample(SampleUse),
 }
@@ -53,6 +58,7 @@ pub(crate) fn stacks(kind: WorkloadKind) -> &'static [StackKind] {
     match kind {
         WorkloadKind::Dvdstore => &dvdstore::STACKS,
         WorkloadKind::Orderentry => &orderentry::STACKS,
+        WorkloadKind::Http => &http::STACKS,
         WorkloadKind::Sample => &sample::STACKS,
     }
 }
@@ -62,6 +68,7 @@ pub(crate) fn limits_meaning(kind: WorkloadKind) -> &'static str {
     match kind {
         WorkloadKind::Dvdstore => dvdstore::LIMITS,
         WorkloadKind::Orderentry => orderentry::LIMITS,
+        WorkloadKind::Http => http::LIMITS,
         WorkloadKind::Sample => sample::LIMITS,
     }
 }
@@ -71,6 +78,7 @@ fn own_keys(kind: WorkloadKind) -> Vec<KeyInfo> {
     match kind {
         WorkloadKind::Dvdstore => DvdstoreKeys::keys(),
         WorkloadKind::Orderentry => OrderentryKeys::keys(),
+        WorkloadKind::Http => HttpKeys::keys(),
         WorkloadKind::Sample => SampleKeys::keys(),
     }
 }
@@ -82,6 +90,11 @@ impl Named for WorkloadKind {
             "orderentry",
             Self::Orderentry,
             "five transactions of a wholesale company on a database",
+        ),
+        (
+            "http",
+            Self::Http,
+            "operations over HTTP that the study or a workload file describes",
         ),
         (
             "sample",
@@ -149,6 +162,7 @@ impl Workload {
         match self {
             Self::Dvdstore(_) => WorkloadKind::Dvdstore,
             Self::Orderentry(_) => WorkloadKind::Orderentry,
+            Self::Http(_) => WorkloadKind::Http,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -169,6 +183,17 @@ impl Workload {
             Self::Orderentry(keys) => Some(keys),
             _ => None,
         }
+    }
+
+    /// The names of its operations, under which results are stored.
+    #[must_use]
+    pub fn operation_names(&self) -> Vec<&str> {
+        let listed = self.kind().info().operations;
+        let mut names: Vec<&str> = listed.iter().map(|operation| operation.name).collect();
+        if let Self::Http(keys) = self {
+            names.extend(keys.operation_names());
+        }
+        names
     }
 
     /// How users pace themselves, in words: `no pauses`.
@@ -206,6 +231,7 @@ impl Workload {
         match self {
             Self::Dvdstore(keys) => keys,
             Self::Orderentry(keys) => keys,
+            Self::Http(keys) => keys,
             Self::Sample(keys) => keys,
         }
     }
@@ -214,6 +240,7 @@ impl Workload {
         match self {
             Self::Dvdstore(keys) => keys,
             Self::Orderentry(keys) => keys,
+            Self::Http(keys) => keys,
             Self::Sample(keys) => keys,
         }
     }
@@ -238,6 +265,8 @@ pub enum PointData {
     Dvdstore(Size),
     /// An order-entry database.
     Orderentry(OrderentryData),
+    /// What web workloads as data find: a DVD Store of this size, or what their stack brings.
+    Http(Option<Size>),
     /// Records.
     Sample(SampleData),
 }
@@ -249,6 +278,7 @@ impl PointData {
         match self {
             Self::Dvdstore(_) => WorkloadKind::Dvdstore,
             Self::Orderentry(_) => WorkloadKind::Orderentry,
+            Self::Http(_) => WorkloadKind::Http,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -258,7 +288,7 @@ impl PointData {
     #[must_use]
     pub fn caveat(self) -> Option<String> {
         match self {
-            Self::Dvdstore(_) => None,
+            Self::Dvdstore(_) | Self::Http(_) => None,
             Self::Orderentry(data) => data.caveat(),
             Self::Sample(_) => Some(sample::CAVEAT.to_owned()),
         }
@@ -268,7 +298,8 @@ impl PointData {
     #[must_use]
     pub fn megabytes(self) -> u64 {
         match self {
-            Self::Dvdstore(size) => size.megabytes(),
+            Self::Dvdstore(size) | Self::Http(Some(size)) => size.megabytes(),
+            Self::Http(None) => 0,
             Self::Orderentry(data) => data.bytes().div_ceil(1 << 20),
             Self::Sample(data) => data.bytes().div_ceil(1 << 20),
         }
@@ -277,7 +308,7 @@ impl PointData {
     /// MiB on disk under load.
     pub(crate) fn used_mib(self) -> u64 {
         let per_megabyte = match self {
-            Self::Dvdstore(_) => dvdstore::USED_MIB_PER_MB,
+            Self::Dvdstore(_) | Self::Http(_) => dvdstore::USED_MIB_PER_MB,
             Self::Orderentry(_) => orderentry::USED_MIB_PER_MIB,
             Self::Sample(_) => sample::USED_MIB_PER_MIB,
         };
@@ -287,7 +318,7 @@ impl PointData {
     /// Seconds to load it into a template.
     pub(crate) fn load_s(self) -> f64 {
         let megabytes_per_s = match self {
-            Self::Dvdstore(_) => dvdstore::LOAD_MB_PER_S,
+            Self::Dvdstore(_) | Self::Http(_) => dvdstore::LOAD_MB_PER_S,
             Self::Orderentry(_) => orderentry::LOAD_MIB_PER_S,
             Self::Sample(_) => sample::LOAD_MIB_PER_S,
         };
@@ -299,6 +330,7 @@ impl PointData {
     pub fn dvdstore(self) -> Option<Size> {
         match self {
             Self::Dvdstore(size) => Some(size),
+            Self::Http(size) => size,
             _ => None,
         }
     }
@@ -334,11 +366,17 @@ impl fmt::Display for PointData {
     /// `10MB`, `4 warehouses`, `2 warehouses of 1/100`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Dvdstore(size) => size.fmt(f),
+            Self::Dvdstore(size) | Self::Http(Some(size)) => size.fmt(f),
+            Self::Http(None) => f.write_str("own data"),
             Self::Orderentry(data) => data.fmt(f),
             Self::Sample(data) => data.fmt(f),
         }
     }
+}
+
+/// Tables of keys below `[workload]`: title, meaning, keys.
+pub(crate) fn tables() -> Vec<(&'static str, &'static str, Vec<KeyInfo>)> {
+    HttpKeys::tables().into()
 }
 
 /// What became of sizes that were asked for.
@@ -346,6 +384,15 @@ pub(crate) fn size_notes(planned: &[PlannedData<'_>]) -> Vec<String> {
     let mut notes = orderentry::size_notes(planned);
     notes.extend(dvdstore::size_notes(planned));
     notes
+}
+
+/// The size of the shop that users of a web workload as data find.
+fn shop_size(
+    database: &Amount,
+    request: &DataRequest<'_>,
+    context: &mut Context,
+) -> Option<Size> {
+    dvdstore::size(database, request, context)
 }
 
 /// How users pace themselves: the words of all workloads, which share one key.
@@ -362,7 +409,11 @@ impl Pace {
     /// The workloads that have it.
     fn owners(self) -> &'static [WorkloadKind] {
         match self {
-            Self::Think | Self::Cycle => &[WorkloadKind::Dvdstore, WorkloadKind::Sample],
+            Self::Think | Self::Cycle => &[
+                WorkloadKind::Dvdstore,
+                WorkloadKind::Http,
+                WorkloadKind::Sample,
+            ],
             Self::None | Self::Spec | Self::Scaled => &[WorkloadKind::Orderentry],
         }
     }
@@ -421,6 +472,7 @@ impl Named for Pace {
 pub(crate) enum OwnKeys {
     Dvdstore(DvdstoreKeys),
     Orderentry(OrderentryKeys),
+    Http(Box<HttpKeys>),
     Sample(SampleKeys),
 }
 
@@ -463,9 +515,18 @@ impl OwnKeys {
         let keys = match kind? {
             WorkloadKind::Dvdstore => Self::Dvdstore(DvdstoreKeys::read(reader)),
             WorkloadKind::Orderentry => Self::Orderentry(OrderentryKeys::read(reader)),
+            WorkloadKind::Http => Self::Http(Box::new(HttpKeys::read(reader))),
             WorkloadKind::Sample => Self::Sample(SampleKeys::read(reader)),
         };
         sound.then_some(keys)
+    }
+
+    /// The names of operations that only the study knows, whether or not all else is right.
+    pub(crate) fn operation_names(&self) -> Vec<String> {
+        match self {
+            Self::Http(keys) => keys.operation_names(),
+            Self::Dvdstore(_) | Self::Orderentry(_) | Self::Sample(_) => Vec::new(),
+        }
     }
 
     /// The workload; nothing where a key was refused.
@@ -473,6 +534,7 @@ impl OwnKeys {
         Some(match self {
             Self::Dvdstore(keys) => Workload::Dvdstore(keys.build(pace, context)?),
             Self::Orderentry(keys) => Workload::Orderentry(keys.build(pace, context)?),
+            Self::Http(keys) => Workload::Http(keys.build(pace, context)?),
             Self::Sample(keys) => Workload::Sample(keys.build(pace, context)?),
         })
     }
@@ -488,6 +550,10 @@ impl OwnKeys {
                 Self::Orderentry(OrderentryKeys::from_use(wanted)),
                 orderentry::pace(wanted),
             ),
+            Workload::Http(wanted) => (
+                Self::Http(Box::new(HttpKeys::from_use(wanted))),
+                http::pace(wanted),
+            ),
             Workload::Sample(wanted) => (
                 Self::Sample(SampleKeys::from_use(wanted)),
                 sample::pace(wanted),
@@ -499,6 +565,7 @@ impl OwnKeys {
         match self {
             Self::Dvdstore(keys) => keys.write(out),
             Self::Orderentry(keys) => keys.write(out),
+            Self::Http(keys) => keys.write(out),
             Self::Sample(keys) => keys.write(out),
         }
     }

@@ -22,6 +22,7 @@ fn original(study: &str, host: &str) -> (Document, Plan) {
     let choices = Choices {
         scale: Some("original"),
         guest: Some(GuestKind::Vm),
+        files: &[],
     };
     let document = Document::parse_with(study, &file(&format!("studies/{study}.toml")), choices)
         .unwrap_or_else(|problems| panic!("{problems}"));

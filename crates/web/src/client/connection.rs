@@ -156,7 +156,7 @@ impl Connection {
 }
 
 /// Faults that mean "the server is gone".
-const CLOSED: [Fault; 2] = [Fault::TRUNCATED, Fault::new(ErrorClass::Io, "recv-reset")];
+pub(crate) const CLOSED: [Fault; 2] = [Fault::TRUNCATED, Fault::new(ErrorClass::Io, "recv-reset")];
 
 enum Step {
     More,
@@ -263,7 +263,7 @@ async fn write_rest(
 }
 
 /// The output of `future`, or `None` when the request is overdue first.
-async fn within<F: Future>(worker: &Worker, row: usize, future: F) -> Option<F::Output> {
+pub(crate) async fn within<F: Future>(worker: &Worker, row: usize, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(output) => Poll::Ready(Some(output)),

@@ -1,6 +1,6 @@
 //! One user's side of the wire: how a request is sent, judged and recorded.
 
-mod connection;
+pub(crate) mod connection;
 
 use std::rc::Rc;
 
@@ -121,6 +121,37 @@ impl Client {
         judged
             .map(|value| (value, timing.service))
             .map_err(|fault| Failed { fault, written })
+    }
+
+    /// An operation of several requests begins; it may take `limit`, or as long as any request.
+    pub(crate) fn open_operation(&mut self, operation: OperationId, limit: Option<Nanos>) -> Nanos {
+        let sent = self.now();
+        let open = Open {
+            operation,
+            intended: self.intended,
+            sent,
+        };
+        self.worker.begin_within(self.row, open, limit);
+        sent
+    }
+
+    /// It ended, well or with a fault; whether a byte of it had been sent.
+    pub(crate) fn close_operation(
+        &mut self,
+        operation: OperationId,
+        sent: Nanos,
+        fault: Option<Fault>,
+    ) -> bool {
+        let done = self.now();
+        let timing = Timing {
+            intended: self.intended,
+            sent,
+            done,
+            service: done - sent,
+        };
+        self.intended = done;
+        self.service += timing.service;
+        self.worker.end(self.row, operation, timing, fault)
     }
 
     /// The last request began at `sent` and ended at `done`, as far as simulations are concerned.

@@ -21,6 +21,14 @@ impl Cookies {
         &self.header
     }
 
+    /// The value of a cookie.
+    pub(crate) fn value(&self, name: &str) -> Option<&[u8]> {
+        self.pairs().find_map(|pair| {
+            let rest = pair.strip_prefix(name.as_bytes())?;
+            rest.strip_prefix(b"=")
+        })
+    }
+
     /// Take in one `Set-Cookie` header. A malformed or oversized one is ignored, as browsers do.
     pub(crate) fn set(&mut self, set_cookie: &[u8]) {
         let mut parts = set_cookie

@@ -54,7 +54,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    fn take(&mut self) -> Vec<u8> {
+    pub(crate) fn take(&mut self) -> Vec<u8> {
         self.free.pop().unwrap_or_default()
     }
 

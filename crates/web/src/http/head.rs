@@ -38,6 +38,22 @@ pub(crate) struct Head {
 /// Read a head from the front of `bytes`; `None` when it is not complete. Cookies are taken into
 /// the jar.
 pub(crate) fn parse(bytes: &[u8], cookies: &mut Cookies) -> Result<Option<Head>, Fault> {
+    parse_with(bytes, cookies, |header| {
+        let coded = header.name.eq_ignore_ascii_case("content-encoding")
+            && !header.value.trim_ascii().eq_ignore_ascii_case(b"identity");
+        if coded {
+            return Err(Fault::protocol("decompression"));
+        }
+        Ok(())
+    })
+}
+
+/// As [`parse`]; `other` sees every header line too, and may refuse it.
+pub(crate) fn parse_with(
+    bytes: &[u8],
+    cookies: &mut Cookies,
+    mut other: impl FnMut(&Header<'_>) -> Result<(), Fault>,
+) -> Result<Option<Head>, Fault> {
     let mut lines = [const { MaybeUninit::<Header<'_>>::uninit() }; MAX_HEADERS];
     let mut response = Response::new(&mut []);
     let length = match ParserConfig::default().parse_response_with_uninit_headers(
@@ -53,6 +69,7 @@ pub(crate) fn parse(bytes: &[u8], cookies: &mut Cookies) -> Result<Option<Head>,
     let mut fields = Fields::default();
     for header in response.headers.iter() {
         fields.take(header, cookies)?;
+        other(header)?;
     }
     let status = response.code.unwrap_or_default();
     let by_default = response.version == Some(1);
@@ -89,9 +106,6 @@ impl Fields {
                     return Err(Fault::protocol("bad-length"));
                 }
                 self.length = Some(length);
-            }
-            16 if is("content-encoding") && !value.eq_ignore_ascii_case(b"identity") => {
-                return Err(Fault::protocol("decompression"));
             }
             17 if is("transfer-encoding") => {
                 if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {

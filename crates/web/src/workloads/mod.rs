@@ -5,11 +5,12 @@
 //! this file.
 
 pub mod dvdstore;
+pub mod http;
 pub mod page;
 mod problem;
 pub mod sample;
 
-use std::rc::Rc;
+use std::{net::SocketAddr, rc::Rc};
 
 use rookery_driver::{Nanos, OperationTable, Span, Visit};
 use rookery_workload::{Counters, WorkloadKind};
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use self::{
     dvdstore::{DvdstoreScript, OrderTally, Shop, ShopRecord, Shopping},
+    http::{HttpRecord, HttpScript, HttpSite, Visitor},
     page::{PageScript, Viewer},
     problem::ScriptProblem,
     sample::{RecordSite, RecordUser, SampleRecord, SampleScript},
@@ -30,6 +32,8 @@ pub enum Script {
     /// Shopping: log in or become a customer, search, buy; operations `login`, `new-customer`,
     /// `browse`, `purchase` and the whole `order`.
     Dvdstore(DvdstoreScript),
+    /// What a workload file says; its operations, and the whole `page` for any of them.
+    Http(Box<HttpScript>),
     /// Records: read, list or write one after the other, as a matrix says; the operations `read`,
     /// `list` and `write`.
     Sample(SampleScript),
@@ -42,6 +46,7 @@ impl Script {
     pub(crate) fn operations(&self) -> OperationTable {
         match self {
             Self::Dvdstore(_) => dvdstore::OPERATIONS,
+            Self::Http(script) => script.operations(),
             Self::Sample(_) => sample::OPERATIONS,
             Self::Page(_) => page::OPERATIONS,
         }
@@ -51,6 +56,7 @@ impl Script {
     pub(crate) fn check(&self) -> Result<(), ScriptProblem> {
         match self {
             Self::Dvdstore(script) => script.check(),
+            Self::Http(script) => script.check(),
             Self::Sample(script) => script.check(),
             Self::Page(script) => script.check(),
         }
@@ -70,13 +76,22 @@ pub(crate) enum Stay {
 #[derive(Debug)]
 pub(crate) enum GuestUsers {
     Dvdstore(Rc<Shop>),
+    Http(Rc<HttpSite>),
     Sample(Rc<RecordSite>),
     Page(Rc<PageScript>),
 }
 
 impl GuestUsers {
-    pub(crate) fn new(script: &Script) -> Self {
+    /// Those of a script at `target`, so many `users` in a closed load, 0 in an open one.
+    pub(crate) fn new(script: &Script, target: SocketAddr, users: u32) -> Self {
         match script {
+            // A script that cannot be done was refused before the threads started.
+            Script::Http(script) => match HttpSite::new(script, target, users) {
+                Some(site) => Self::Http(Rc::new(site)),
+                None => Self::Page(Rc::new(PageScript {
+                    path: "/".to_owned(),
+                })),
+            },
             Script::Dvdstore(script) => Self::Dvdstore(Rc::new(Shop::new(script.clone()))),
             Script::Sample(script) => Self::Sample(Rc::new(RecordSite::new(*script))),
             Script::Page(script) => Self::Page(Rc::new(script.clone())),
@@ -88,6 +103,10 @@ impl GuestUsers {
         match self {
             Self::Dvdstore(shop) => {
                 let script = Shopping::new(Rc::clone(shop), seed, guest, number);
+                start(User::new(script, client), seed, stay);
+            }
+            Self::Http(site) => {
+                let script = Visitor::new(Rc::clone(site), seed, guest, number);
                 start(User::new(script, client), seed, stay);
             }
             Self::Sample(site) => {
@@ -105,7 +124,7 @@ impl GuestUsers {
     pub(crate) fn tally(&self, window: Span, now: Nanos) -> OrderTally {
         match self {
             Self::Dvdstore(shop) => shop.record().borrow().tally(window, now),
-            Self::Sample(_) | Self::Page(_) => OrderTally::default(),
+            Self::Http(_) | Self::Sample(_) | Self::Page(_) => OrderTally::default(),
         }
     }
 
@@ -113,6 +132,7 @@ impl GuestUsers {
     pub(crate) fn unfinished(&self, request: Unfinished) {
         match self {
             Self::Dvdstore(shop) => shop.unfinished(request.operation, request.written),
+            Self::Http(site) => site.unfinished(request.operation, request.written),
             Self::Sample(site) => site.unfinished(request.operation, request.written),
             Self::Page(_) => {}
         }
@@ -122,6 +142,7 @@ impl GuestUsers {
     pub(crate) fn counts(&self) -> GuestCounts {
         match self {
             Self::Dvdstore(shop) => GuestCounts::Dvdstore(shop.record().take()),
+            Self::Http(site) => GuestCounts::Http(Box::new(site.take_record())),
             Self::Sample(site) => GuestCounts::Sample(site.take_record()),
             Self::Page(_) => GuestCounts::Nothing,
         }
@@ -139,6 +160,7 @@ fn start<S: crate::user::UserScript>(user: User<S>, seed: u64, stay: Stay) {
 #[derive(Debug)]
 pub(crate) enum GuestCounts {
     Dvdstore(ShopRecord),
+    Http(Box<HttpRecord>),
     Sample(SampleRecord),
     Nothing,
 }
@@ -148,6 +170,7 @@ impl GuestCounts {
     pub(crate) fn nothing(script: &Script) -> Self {
         match script {
             Script::Dvdstore(_) => Self::Dvdstore(ShopRecord::default()),
+            Script::Http(script) => Self::Http(Box::new(HttpRecord::new(script))),
             Script::Sample(script) => Self::Sample(SampleRecord::new(script)),
             Script::Page(_) => Self::Nothing,
         }
@@ -157,6 +180,7 @@ impl GuestCounts {
     pub(crate) fn merge(&mut self, other: Self) {
         match (self, other) {
             (Self::Dvdstore(mine), Self::Dvdstore(other)) => mine.merge(other),
+            (Self::Http(mine), Self::Http(other)) => mine.merge(&other),
             (Self::Sample(mine), Self::Sample(other)) => mine.merge(&other),
             // Threads share the script of a guest.
             _ => {}
@@ -168,6 +192,7 @@ impl GuestCounts {
     pub(crate) fn counters(self, window: Span) -> Counters {
         match self {
             Self::Dvdstore(record) => Counters::Dvdstore(record.counters(window)),
+            Self::Http(record) => Counters::Http(record.counters(window)),
             Self::Sample(record) => Counters::Sample(record.counters(window)),
             Self::Nothing => Counters::empty(WorkloadKind::Dvdstore),
         }

@@ -9,6 +9,7 @@
 
 mod common;
 mod errors;
+mod http;
 mod network;
 mod open;
 mod trial;

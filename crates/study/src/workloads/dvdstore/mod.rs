@@ -13,7 +13,7 @@ use super::{DataRequest, Pace, PointData, ThinkTime, WorkloadUse, is_usual, scat
 use crate::{Amount, StackKind, grammar::Context, names::Named as _, time_text::plain_time};
 
 pub(super) use keys::DvdstoreKeys;
-pub(super) use plan::size_notes;
+pub(super) use plan::{size, size_notes};
 
 /// The stacks that serve it.
 pub(super) const STACKS: [StackKind; 3] =

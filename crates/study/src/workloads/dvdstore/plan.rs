@@ -8,7 +8,7 @@ use crate::{Amount, expression::NOMINAL_MEGABYTES, grammar::Context, problem::Co
 
 /// The database of one guest of this shape: whole megabytes, at least one; beyond 1023 whole
 /// gigabytes.
-pub(super) fn size(
+pub(in crate::workloads) fn size(
     database: &Amount,
     request: &DataRequest<'_>,
     context: &mut Context,

@@ -1,0 +1,439 @@
+//! Web workloads as data, as a study uses them.
+
+mod csv;
+mod feeders;
+mod file;
+mod keys;
+mod kinds;
+mod mix;
+mod operations;
+#[cfg(test)]
+mod tests;
+
+use std::{ops::Range, time::Duration};
+
+use rookery_stats::Pacing;
+use rookery_workload::{
+    DelayDistribution, MixShare, RandomDelay,
+    http::{Browser, HttpWorkload, PAGE, Tls, WorkloadFault},
+};
+use serde::{Deserialize, Serialize};
+
+use self::{
+    feeders::FeederPlace,
+    keys::{ContentKeys, FeederKeys, OperationKeys, StudyKeys},
+    mix::MixKeys,
+    operations::Defaults,
+};
+use super::{
+    DataRequest, Pace, PointData, WorkloadKind, WorkloadUse, web_distribution, web_pace, web_pacing,
+};
+use crate::{
+    Amount, StackKind,
+    companions::{Companions, Missing},
+    grammar::{Context, KeyInfo, Reader},
+    names::Named as _,
+    problem::Code,
+    source::quoted,
+    time_text::plain_time,
+};
+
+/// The stacks that serve it.
+pub(super) const STACKS: [StackKind; 2] = [StackKind::Embedded, StackKind::Lamp];
+
+/// What a reader must know of limits on its operations.
+pub(super) const LIMITS: &str = "HTTP: `page` is any operation; `[qos.NAME]` limits the operation \
+                                 of this name in the workload.";
+
+/// Keys of a web workload as data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HttpUse {
+    /// What users do.
+    pub workload: HttpWorkload,
+    /// What a delay counts from.
+    pub pacing: Pacing,
+    /// The database of each guest, where its stack has one.
+    pub database: Amount,
+}
+
+/// All keys that `[workload]` may have with this kind.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HttpKeys {
+    study: StudyKeys,
+    content: ContentKeys,
+    /// The workload file that the content is in.
+    file: Option<String>,
+    /// The companions of the study, for tables of feeders.
+    companions: CompanionsHandle,
+}
+
+/// Companions compare as equal: they belong to the study's text.
+#[derive(Clone, Debug, Default)]
+struct CompanionsHandle(Companions);
+
+impl PartialEq for CompanionsHandle {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl HttpKeys {
+    /// All keys, for schema and reference.
+    pub(super) fn keys() -> Vec<KeyInfo> {
+        let mut keys = StudyKeys::keys();
+        keys.extend(ContentKeys::keys());
+        keys
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_, '_, '_>) -> Self {
+        let mut study = StudyKeys::read(reader);
+        let companions = reader.context.companions.clone();
+        let (content, file) = match study.file.take() {
+            None => (ContentKeys::read(reader), None),
+            Some(name) => {
+                file::refuse_beside(reader);
+                let content = file::content(&name, &mut study, &companions, reader.context);
+                (content.unwrap_or_default(), Some(name))
+            }
+        };
+        Self {
+            study,
+            content,
+            file,
+            companions: CompanionsHandle(companions),
+        }
+    }
+
+    /// The names of the operations, whether or not all else is right.
+    pub(super) fn operation_names(&self) -> Vec<String> {
+        let operations = self.content.operation.iter().flatten();
+        operations.filter_map(|operation| operation.name.clone()).collect()
+    }
+
+    /// The tables that `[workload]` and workload files have below them, for the reference.
+    pub(super) fn tables() -> [(&'static str, &'static str, Vec<KeyInfo>); 2] {
+        [
+            (
+                "[[workload.operation]]",
+                "An operation of a web workload; `[[operation]]` in a workload file.",
+                OperationKeys::keys(),
+            ),
+            (
+                "[[workload.feeder]]",
+                "A source of values of a web workload, with exactly one of `range`, `values`, `csv`, \
+                 `rows`, `letters`, `words` and `id`; `[[feeder]]` in a workload file.",
+                FeederKeys::keys(),
+            ),
+        ]
+    }
+
+    pub(super) fn build(mut self, pace: Option<Pace>, context: &mut Context) -> Option<HttpUse> {
+        // A default of zero belongs to the parts, and is no cycle time.
+        let pacing = web_pacing(WorkloadKind::Http, pace, None, context)?;
+        let distribution = self.study.think_distribution;
+        let defaults = Defaults {
+            think_time: self.study.think_time.unwrap_or_default(),
+            distribution: match pacing {
+                // Cycles of single operations may scatter.
+                Pacing::Cycle => distribution.unwrap_or(DelayDistribution::Constant),
+                _ => web_distribution(pacing, distribution, context)?,
+            },
+        };
+        let workload = self.workload(defaults, context)?;
+        check(&workload, context)?;
+        Some(HttpUse {
+            workload,
+            pacing,
+            database: self.study.database?,
+        })
+    }
+
+    fn workload(&mut self, defaults: Defaults, context: &mut Context) -> Option<HttpWorkload> {
+        let before = context.findings.len();
+        let mix = MixKeys::take(&mut self.content);
+        let keys = std::mem::take(&mut self.content);
+        let feeders = feeders::build(
+            keys.feeder.clone().unwrap_or_default(),
+            &FeederPlace {
+                file: self.file.as_deref().unwrap_or_default(),
+                companions: &self.companions.0,
+            },
+            context,
+        );
+        let Some(given) = keys.operation.clone() else {
+            return self.refuse_no_operations(before, context);
+        };
+        let count = given.len();
+        let all: Vec<_> = given
+            .into_iter()
+            .enumerate()
+            .filter_map(|(index, keys)| {
+                let path = format!("workload.operation[{index}]");
+                operations::build(keys, defaults, &path, context)
+            })
+            .collect();
+        if all.len() != count {
+            return None;
+        }
+        let names: Vec<&str> = all
+            .iter()
+            .map(|operation| operation.name.as_str())
+            .collect();
+        check_names(&names, context);
+        let login = match &keys.login {
+            Some(name) => Some(mix::place(name, &names, "workload.login", context)?),
+            None => None,
+        };
+        let walk = mix.build(&names, login, context);
+        let headers = operations::headers(keys.headers.clone(), "workload.headers", context);
+        let workload = HttpWorkload {
+            walk: walk?,
+            login,
+            feeders: feeders?,
+            on_failure: keys.on_failure?,
+            session_pause: keys.session_pause.map(|mean| RandomDelay {
+                mean,
+                distribution: keys.session_pause_distribution.unwrap_or_default(),
+            }),
+            headers: headers?,
+            browser: Browser {
+                connections: keys.connections?,
+                cache: keys.browser_cache?,
+                gzip: keys.gzip?,
+                receive_rate: keys.receive_rate,
+            },
+            tls: Tls {
+                ca: keys.ca,
+                insecure: keys.insecure?,
+                version: keys.tls_version,
+            },
+            operations: all,
+        };
+        (context.findings.len() == before).then_some(workload)
+    }
+
+    fn refuse_no_operations<T>(&self, before: usize, context: &mut Context) -> Option<T> {
+        // What was refused has its problem already.
+        if context.findings.len() > before
+            || context.spans.has("workload.operation")
+            || self.file.is_some()
+        {
+            return None;
+        }
+        let span = context.spans.nearest("workload");
+        let help = "add `[[workload.operation]]` with `name = \"home\"` and `path = \"/\"`, or name \
+                    a workload file with `file = \"shop.toml\"`";
+        context.refuse(
+            Code::MissingKey,
+            span,
+            "the workload has no operations",
+            help,
+        )
+    }
+
+    pub(super) fn from_use(wanted: &HttpUse) -> Self {
+        let HttpUse {
+            workload, database, ..
+        } = wanted;
+        let mut content = ContentKeys {
+            operation: Some(
+                workload
+                    .operations
+                    .iter()
+                    .map(operations::keys_of)
+                    .collect(),
+            ),
+            feeder: Some(workload.feeders.iter().map(feeders::keys_of).collect())
+                .filter(|feeders: &Vec<_>| !feeders.is_empty()),
+            login: workload
+                .login
+                .map(|login| workload.operations[login].name.clone()),
+            on_failure: Some(workload.on_failure),
+            session_pause: workload.session_pause.map(|pause| pause.mean),
+            session_pause_distribution: workload.session_pause.map(|pause| pause.distribution),
+            headers: operations::header_keys(&workload.headers),
+            connections: Some(workload.browser.connections),
+            browser_cache: Some(workload.browser.cache),
+            gzip: Some(workload.browser.gzip),
+            receive_rate: workload.browser.receive_rate,
+            tls_version: workload.tls.version,
+            ca: workload.tls.ca.clone(),
+            insecure: Some(workload.tls.insecure),
+            ..ContentKeys::default()
+        };
+        mix::put(&workload.walk, &names_of(workload), &mut content);
+        Self {
+            study: StudyKeys {
+                database: Some(database.clone()),
+                ..StudyKeys::default()
+            },
+            content,
+            file: None,
+            companions: CompanionsHandle::default(),
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut String) {
+        self.study.write(out);
+        self.content.write(out);
+    }
+}
+
+/// Refuses a file that cannot be read.
+fn refuse_file<T>(
+    name: &str,
+    why: Missing<'_>,
+    span: Range<usize>,
+    context: &mut Context,
+) -> Option<T> {
+    let message = format!("cannot read the file {}: {}", quoted(name), why.0);
+    let help = "name a file by its path from the file that names it";
+    context.refuse(Code::Companion, span, message, help)
+}
+
+fn names_of(workload: &HttpWorkload) -> Vec<&str> {
+    workload
+        .operations
+        .iter()
+        .map(|operation| operation.name.as_str())
+        .collect()
+}
+
+/// Words that have another meaning where names of operations stand.
+const RESERVED: [&str; 10] = [
+    PAGE,
+    "end",
+    "errors",
+    "min_operations",
+    "p50",
+    "p75",
+    "p90",
+    "p95",
+    "p99",
+    "p99.9",
+];
+
+fn check_names(names: &[&str], context: &mut Context) {
+    for (index, name) in names.iter().enumerate() {
+        let message = if RESERVED.contains(name) {
+            format!(
+                "an operation cannot be named {}, which has another meaning",
+                quoted(name)
+            )
+        } else if names[..index].contains(name) {
+            format!("an operation named {} exists already", quoted(name))
+        } else {
+            continue;
+        };
+        let span = context
+            .spans
+            .nearest(&format!("workload.operation[{index}].name"));
+        context.refuse::<()>(Code::DuplicateValue, span, message, "give it another name");
+    }
+}
+
+/// Refuses what cannot be seen in one operation alone.
+fn check(workload: &HttpWorkload, context: &mut Context) -> Option<()> {
+    let Err(fault) = workload.check() else {
+        return Some(());
+    };
+    let span = match &fault {
+        WorkloadFault::UnknownValue { operation, .. } => {
+            let index = names_of(workload).iter().position(|name| name == operation);
+            let path = format!("workload.operation[{}]", index.unwrap_or_default());
+            context.spans.nearest(&path)
+        }
+        WorkloadFault::Operations(_) => context.spans.nearest("workload.operation"),
+    };
+    let help = "add a `[[feeder]]` of this name, or capture the value in an operation before";
+    context.refuse(Code::UnknownChoice, span, fault.to_string(), help)
+}
+
+/// The pace as the study file has it.
+pub(super) fn pace(wanted: &HttpUse) -> Pace {
+    web_pace(wanted.pacing)
+}
+
+impl HttpUse {
+    /// The names of its operations.
+    pub(super) fn operation_names(&self) -> Vec<&str> {
+        names_of(&self.workload)
+    }
+}
+
+impl WorkloadUse for HttpUse {
+    fn data(&self, request: &DataRequest<'_>, context: &mut Context) -> Option<PointData> {
+        let has_database = matches!(request.stack.kind(), StackKind::Embedded | StackKind::Lamp);
+        if !has_database {
+            return Some(PointData::Http(None));
+        }
+        super::shop_size(&self.database, request, context).map(|size| PointData::Http(Some(size)))
+    }
+
+    fn size_key(&self) -> &'static str {
+        "workload.database"
+    }
+
+    fn pace(&self) -> String {
+        let mean = self.workload.mean_delay();
+        format!(
+            "{} times of {} on average ({} pacing)",
+            self.pacing.name(),
+            plain_time(round(mean)),
+            self.pacing.name()
+        )
+    }
+
+    fn describe(&self) -> String {
+        let mut parts = vec![mix::words(&self.workload.walk, &names_of(&self.workload))];
+        if let Some(login) = self.workload.login {
+            parts.push(format!("login by {}", self.workload.operations[login].name));
+        }
+        if !self.workload.feeders.is_empty() {
+            let words: Vec<String> = self.workload.feeders.iter().map(feeders::words).collect();
+            parts.push(format!("data from {}", words.join(", ")));
+        }
+        parts.join("; ")
+    }
+
+    fn pauses(&self) -> String {
+        let delays: Vec<String> = self
+            .workload
+            .operations
+            .iter()
+            .map(|operation| {
+                let RandomDelay { mean, distribution } = operation.delay;
+                format!(
+                    "{} {} s {}",
+                    operation.name,
+                    mean.as_secs_f64(),
+                    distribution.words()
+                )
+            })
+            .collect();
+        format!("after {} ({:?})", delays.join(", after "), self.pacing)
+    }
+
+    fn unit_of_work(&self) -> String {
+        // Whatever changes a request or the mix changes what a page is.
+        let mut bare = self.workload.clone();
+        for operation in &mut bare.operations {
+            operation.delay = RandomDelay::default();
+        }
+        format!("http, {bare:?}")
+    }
+
+    fn copy_s(&self, megabytes: f64) -> f64 {
+        megabytes / super::COPY_MIB_PER_S
+    }
+
+    /// Steps are checked one by one against the mix.
+    fn mix(&self) -> Vec<MixShare> {
+        Vec::new()
+    }
+}
+
+/// To a tenth of a millisecond.
+fn round(time: Duration) -> Duration {
+    Duration::from_micros(rookery_cast::truncate_u64((time.as_secs_f64() * 1e4).round()) * 100)
+}

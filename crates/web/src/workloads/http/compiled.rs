@@ -1,0 +1,302 @@
+//! A workload made ready to be done: names are places, regular expressions are automata.
+
+use regex::bytes::Regex;
+use rookery_driver::Fault;
+use rookery_stats::ErrorClass;
+use rookery_workload::http::{
+    Body, CaptureSource, Check, Encoding, Feeder, HttpOperation, HttpWorkload, Part, PartContent,
+    Template, pattern,
+};
+
+/// What stands between the parts of a form with files.
+pub(super) const BOUNDARY: &str = "rookery-form-part-7d1f0c2e";
+
+/// Values of a user, by place.
+pub(super) type Values = [Option<Vec<u8>>];
+
+/// A template whose names are places.
+#[derive(Debug, Default)]
+pub(super) struct Text(Vec<Piece>);
+
+#[derive(Debug)]
+enum Piece {
+    Text(Vec<u8>),
+    Value { place: usize, raw: bool },
+}
+
+impl Text {
+    fn new(template: &Template, names: &[String]) -> Result<Self, String> {
+        let piece = |part: &Part| match part {
+            Part::Text(text) => Ok(Piece::Text(text.as_bytes().to_vec())),
+            Part::Value { name, raw } => names
+                .iter()
+                .position(|known| known == name)
+                .map(|place| Piece::Value { place, raw: *raw })
+                .ok_or_else(|| format!("nothing gives the value `{name}`")),
+        };
+        template
+            .parts()
+            .iter()
+            .map(piece)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// Appends it, with the values in it.
+    pub(super) fn append(
+        &self,
+        out: &mut Vec<u8>,
+        values: &Values,
+        encoding: Encoding,
+    ) -> Result<(), Fault> {
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => out.extend_from_slice(text),
+                Piece::Value { place, raw } => {
+                    let value = values.get(*place).and_then(Option::as_deref);
+                    let value = value.ok_or(Fault::new(ErrorClass::Parse, "no-value"))?;
+                    let encoding = if *raw { Encoding::Raw } else { encoding };
+                    encoding.append(out, value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// It with its values, as they are.
+    pub(super) fn plain(&self, values: &Values) -> Result<Vec<u8>, Fault> {
+        let mut out = Vec::new();
+        self.append(&mut out, values, Encoding::Raw)?;
+        Ok(out)
+    }
+}
+
+/// What a request sends.
+#[derive(Debug)]
+pub(super) enum Content {
+    Empty,
+    Text(Text),
+    Json(Text),
+    Form(Vec<(Vec<u8>, Text)>),
+    Multipart(Vec<FormPart>),
+}
+
+/// A part of a form with files.
+#[derive(Debug)]
+pub(super) struct FormPart {
+    pub(super) head: String,
+    pub(super) content: FormContent,
+}
+
+#[derive(Debug)]
+pub(super) enum FormContent {
+    Value(Text),
+    File(usize),
+}
+
+/// What is looked for in an answer.
+#[derive(Debug)]
+pub(super) enum Found {
+    Regex(Regex),
+    Json(String),
+    /// Place in the list of wanted headers.
+    Header(usize),
+    Cookie(String),
+}
+
+/// What an answer must be.
+#[derive(Debug)]
+pub(super) enum Must {
+    Contain(Text),
+    Lack(Text),
+    Match(Regex),
+    Json(String, Text),
+    Size(u64, u64),
+    Digest([u8; 32]),
+}
+
+/// One operation.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub(super) path: Text,
+    pub(super) headers: Vec<(String, Text)>,
+    pub(super) content: Content,
+    /// The headers of the answer that are wanted.
+    pub(super) wanted_headers: Vec<String>,
+    pub(super) captures: Vec<(usize, Found)>,
+    pub(super) checks: Vec<Must>,
+    /// The body must be kept whole.
+    pub(super) whole: bool,
+    pub(super) digest: bool,
+    pub(super) objects: Vec<(Text, Option<f64>)>,
+    /// The feeders that it draws from anew, with the place of their first value.
+    pub(super) feeders: Vec<(usize, usize)>,
+}
+
+/// A workload made ready.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub(super) values: usize,
+    pub(super) operations: Vec<Operation>,
+    /// The feeders that a session draws from once, with the place of their first value.
+    pub(super) session_feeders: Vec<(usize, usize)>,
+}
+
+impl Compiled {
+    /// Or what is wrong with it, in words.
+    pub(super) fn new(workload: &HttpWorkload) -> Result<Self, String> {
+        let names = workload.values();
+        let mut places = Vec::new();
+        for feeder in &workload.feeders {
+            let first = feeder.values().into_iter().next().unwrap_or_default();
+            let place = names.iter().position(|known| *known == first);
+            places.push(place.ok_or_else(|| format!("`{}` gives nothing", feeder.name))?);
+        }
+        let of_session = |(index, _): &(usize, usize)| workload.feeders[*index].is_kept();
+        let all: Vec<(usize, usize)> = places.iter().copied().enumerate().collect();
+        let operations = workload
+            .operations
+            .iter()
+            .map(|operation| compile(workload, operation, &names, &all))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            values: names.len(),
+            operations,
+            session_feeders: all.into_iter().filter(of_session).collect(),
+        })
+    }
+}
+
+fn compile(
+    workload: &HttpWorkload,
+    operation: &HttpOperation,
+    names: &[String],
+    feeders: &[(usize, usize)],
+) -> Result<Operation, String> {
+    let text = |template: &Template| Text::new(template, names);
+    let mut wanted_headers = Vec::new();
+    let mut captures = Vec::new();
+    for capture in &operation.captures {
+        let place = names.iter().position(|known| *known == capture.name);
+        let place = place.ok_or_else(|| format!("`{}` has no place", capture.name))?;
+        let found = match &capture.source {
+            CaptureSource::Regex(pattern) => Found::Regex(regex(pattern)?),
+            CaptureSource::Json(pointer) => Found::Json(pointer.clone()),
+            CaptureSource::Header(name) => {
+                wanted_headers.push(name.clone());
+                Found::Header(wanted_headers.len() - 1)
+            }
+            CaptureSource::Cookie(name) => Found::Cookie(name.clone()),
+        };
+        captures.push((place, found));
+    }
+    let checks: Vec<Must> = operation
+        .checks
+        .iter()
+        .map(|check| must(check, names))
+        .collect::<Result<_, _>>()?;
+    let looks_inside = |check: &Must| !matches!(check, Must::Size(..) | Must::Digest(_));
+    let captures_body = captures
+        .iter()
+        .any(|(_, found)| matches!(found, Found::Regex(_) | Found::Json(_)));
+    let headers = workload.headers.iter().chain(&operation.headers);
+    let uses = |feeder: &Feeder| {
+        let values = feeder.values();
+        let mut used = operation
+            .templates()
+            .chain(workload.headers.iter().map(|header| &header.value))
+            .flat_map(Template::names);
+        !feeder.is_kept() && used.any(|name| values.iter().any(|value| value == name))
+    };
+    Ok(Operation {
+        path: text(&operation.path)?,
+        headers: headers
+            .map(|header| Ok((header.name.clone(), text(&header.value)?)))
+            .collect::<Result<_, String>>()?,
+        content: content(&operation.body, names)?,
+        whole: captures_body || operation.find_objects || checks.iter().any(looks_inside),
+        digest: checks.iter().any(|check| matches!(check, Must::Digest(_))),
+        objects: operation
+            .objects
+            .iter()
+            .map(|object| Ok((text(&object.path)?, object.conditional)))
+            .collect::<Result<_, String>>()?,
+        feeders: feeders
+            .iter()
+            .copied()
+            .filter(|(index, _)| uses(&workload.feeders[*index]))
+            .collect(),
+        wanted_headers,
+        captures,
+        checks,
+    })
+}
+
+fn regex(text: &str) -> Result<Regex, String> {
+    pattern(text).map_err(|error| error.to_string())
+}
+
+fn must(check: &Check, names: &[String]) -> Result<Must, String> {
+    let text = |template: &Template| Text::new(template, names);
+    Ok(match check {
+        Check::Contains(template) => Must::Contain(text(template)?),
+        Check::Lacks(template) => Must::Lack(text(template)?),
+        Check::Matches(pattern) => Must::Match(regex(pattern)?),
+        Check::Json { pointer, value } => Must::Json(pointer.clone(), text(value)?),
+        Check::Size { min, max } => Must::Size(*min, *max),
+        Check::Digest(hex) => {
+            Must::Digest(digest(hex).ok_or_else(|| format!("`{hex}` is no SHA-256 digest"))?)
+        }
+    })
+}
+
+/// 64 hexadecimal digits.
+fn digest(hex: &str) -> Option<[u8; 32]> {
+    let bytes: Option<Vec<u8>> = hex
+        .as_bytes()
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect();
+    bytes?.try_into().ok()
+}
+
+fn content(body: &Body, names: &[String]) -> Result<Content, String> {
+    let text = |template: &Template| Text::new(template, names);
+    Ok(match body {
+        Body::Empty => Content::Empty,
+        Body::Text(template) => Content::Text(text(template)?),
+        Body::Json(template) => Content::Json(text(template)?),
+        Body::Form(fields) => Content::Form(
+            fields
+                .iter()
+                .map(|field| {
+                    let mut name = Vec::new();
+                    Encoding::Form.append(&mut name, field.name.as_bytes());
+                    Ok((name, text(&field.value)?))
+                })
+                .collect::<Result<_, String>>()?,
+        ),
+        Body::Multipart(parts) => Content::Multipart(
+            parts
+                .iter()
+                .map(|part| {
+                    let disposition =
+                        format!("Content-Disposition: form-data; name=\"{}\"", part.name);
+                    Ok(match &part.content {
+                        PartContent::Value(value) => FormPart {
+                            head: format!("{disposition}\r\n\r\n"),
+                            content: FormContent::Value(text(value)?),
+                        },
+                        PartContent::File { name, bytes } => FormPart {
+                            head: format!(
+                                "{disposition}; filename=\"{name}\"\r\nContent-Type: \
+                                 application/octet-stream\r\n\r\n"
+                            ),
+                            content: FormContent::File(rookery_cast::index(u64::from(*bytes))),
+                        },
+                    })
+                })
+                .collect::<Result<_, String>>()?,
+        ),
+    })
+}

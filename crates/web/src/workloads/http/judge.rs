@@ -1,0 +1,116 @@
+//! Whether an answer is what it must be, and what is taken from it.
+
+use rookery_driver::Fault;
+use rookery_stats::ErrorClass;
+use rookery_workload::http::HttpOperation;
+use serde_json::Value as Json;
+
+use super::compiled::{Found, Must, Operation, Values};
+use crate::{browser::answer::Answer, http::cookies::Cookies};
+
+/// Longest value that is taken from an answer.
+const LONGEST_VALUE: usize = 4 * 1024;
+
+const NOT_FOUND: Fault = Fault::new(ErrorClass::Parse, "capture");
+const NO_JSON: Fault = Fault::new(ErrorClass::Parse, "json");
+
+/// The body as JSON, read when it is first asked for.
+struct Document<'a> {
+    body: &'a [u8],
+    read: Option<Json>,
+}
+
+impl<'a> Document<'a> {
+    fn new(body: &'a [u8]) -> Self {
+        Self { body, read: None }
+    }
+
+    /// The value at a pointer as text.
+    fn text(&mut self, pointer: &str) -> Result<Option<String>, Fault> {
+        let document = match self.read.take() {
+            Some(document) => document,
+            None => serde_json::from_slice(self.body).map_err(|_| NO_JSON)?,
+        };
+        let text = document.pointer(pointer).map(|value| match value {
+            Json::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        self.read = Some(document);
+        Ok(text)
+    }
+}
+
+/// Judges the status of an answer.
+pub(super) fn status(
+    operation: &HttpOperation,
+    answer: &Answer,
+    logged_in: bool,
+) -> Result<(), Fault> {
+    let told = &answer.told;
+    if operation.statuses.allow(told.status) {
+        return Ok(());
+    }
+    Err(match told.status {
+        401 | 403 if logged_in => Fault::code(ErrorClass::SessionLost, told.status),
+        429 | 503 if told.retry_after => Fault::code(ErrorClass::Overload, told.status),
+        300..=303 | 307 | 308 => Fault::new(ErrorClass::Redirect, "unexpected"),
+        status => Fault::code(ErrorClass::Status, status),
+    })
+}
+
+/// Judges the content of an answer.
+pub(super) fn content(
+    operation: &Operation,
+    answer: &Answer,
+    values: &Values,
+) -> Result<(), Fault> {
+    let body = &answer.kept;
+    let mut document = Document::new(body);
+    let contains = |text: &[u8]| memchr::memmem::find(body, text).is_some();
+    for check in &operation.checks {
+        let (good, sub_class) = match check {
+            Must::Contain(text) => (contains(&text.plain(values)?), "contains"),
+            Must::Lack(text) => (!contains(&text.plain(values)?), "lacks"),
+            Must::Match(regex) => (regex.is_match(body), "matches"),
+            Must::Json(pointer, value) => {
+                let found = document.text(pointer)?;
+                let wanted = value.plain(values)?;
+                (
+                    found.is_some_and(|found| found.as_bytes() == wanted),
+                    "json",
+                )
+            }
+            Must::Size(min, max) => ((*min..=*max).contains(&answer.bytes), "size"),
+            Must::Digest(digest) => (answer.digest == Some(*digest), "digest"),
+        };
+        if !good {
+            return Err(Fault::new(ErrorClass::Content, sub_class));
+        }
+    }
+    Ok(())
+}
+
+/// Takes the values of an answer.
+pub(super) fn capture(
+    operation: &Operation,
+    answer: &Answer,
+    cookies: &Cookies,
+    values: &mut Values,
+) -> Result<(), Fault> {
+    let body = &answer.kept;
+    let mut document = Document::new(body);
+    for (place, found) in &operation.captures {
+        let value = match found {
+            Found::Regex(regex) => regex.captures(body).and_then(|captures| {
+                let whole = captures.get(1).or_else(|| captures.get(0))?;
+                Some(whole.as_bytes().to_vec())
+            }),
+            Found::Json(pointer) => document.text(pointer)?.map(String::into_bytes),
+            Found::Header(place) => answer.told.headers.get(*place).cloned().flatten(),
+            Found::Cookie(name) => cookies.value(name).map(<[u8]>::to_vec),
+        };
+        let value = value.filter(|value| value.len() <= LONGEST_VALUE);
+        values[*place] = Some(value.ok_or(NOT_FOUND)?);
+    }
+    Ok(())
+}
