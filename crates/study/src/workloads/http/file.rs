@@ -39,11 +39,18 @@ pub(super) fn content(
     context: &mut Context,
 ) -> Option<ContentKeys> {
     let span = context.spans.nearest("workload.file");
+    match companions.get(name) {
+        Ok(file) => content_of(file, study, context),
+        Err(why) => refuse_file(name, why, span, context),
+    }
+}
+
+fn content_of(
+    file: CompanionText<'_>,
+    study: &mut StudyKeys,
+    context: &mut Context,
+) -> Option<ContentKeys> {
     let says_pause = context.spans.has("workload.think_time");
-    let file = match companions.get(name) {
-        Ok(file) => file,
-        Err(why) => return refuse_file(name, why, span, context),
-    };
     let (shared, content) = read(&file, context)?;
     if !says_pause {
         study.think_time = shared.think_time.or(study.think_time);
@@ -109,25 +116,22 @@ impl HttpUse {
     /// # Errors
     /// All problems of the file at once, each with its line and its help.
     pub fn parse_file(file_name: &str, text: &str, files: &[Companion]) -> Result<Self, Problems> {
-        // As a study that names the file and nothing else, so that there is one way to read it.
-        let (directory, base) = file_name.rsplit_once('/').unwrap_or(("", file_name));
-        let mut all = vec![Companion {
-            name: base.to_owned(),
-            content: crate::CompanionContent::Text(text.to_owned()),
-        }];
-        all.extend_from_slice(files);
-        let (source, companions) = Companions::load(&format!("{directory}/"), "", &all);
+        let (source, companions) = Companions::load(file_name, text, files);
         let mut context = Context {
             companions: companions.clone(),
             ..Context::default()
         };
         let nothing = Reader::new(None, "workload", 0..0, NOWHERE, &mut context);
         let mut study = StudyKeys::read(&mut { nothing });
-        let content = content(base, &mut study, &companions, &mut context);
+        let file = CompanionText {
+            padded: text,
+            start: 0,
+        };
+        let content = content_of(file, &mut study, &mut context);
         let keys = content.map(|content| HttpKeys {
             study,
             content,
-            file: Some(base.to_owned()),
+            file: Some(String::new()),
             companions: super::CompanionsHandle(companions),
         });
         match keys.and_then(|keys| keys.build(Some(Pace::Think), &mut context)) {

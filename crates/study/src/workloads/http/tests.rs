@@ -195,7 +195,7 @@ fn a_workload_file_is_read_by_itself_too() {
         .expect_err("refused");
     let first = &refused.list()[0];
     assert_eq!((&*first.file, first.line), ("x/shop.toml", 12));
-    let list = refused.list().iter().find(|problem| problem.line == 31);
+    let list = refused.list().iter().find(|problem| problem.line == 32);
     assert!(
         list.is_some_and(|problem| problem.message.contains("does not begin with")),
         "{refused}"
