@@ -122,7 +122,7 @@ keys! {
     /// Keys that stand in a study alone, whether or not the rest is in a file.
     StudyKeys {
         /// Workload file with all other keys of the workload, relative to the file of the study.
-        file: Text = Text { most: 500, lines: false, example: "shop.toml" }, Optional("the keys stand here");
+        file: Text = Text { most: 500, lines: false, example: "site.toml" }, Optional("the keys stand here");
         /// Nominal size of each guest's database, where the stack serves a DVD Store.
         database: Database = Database, Default("\"10MB per guest\"");
         /// Mean pause after an operation that says none; with cycle pacing the cycle time.

@@ -222,7 +222,7 @@ impl HttpKeys {
         }
         let span = context.spans.nearest("workload");
         let help = "add `[[workload.operation]]` with `name = \"home\"` and `path = \"/\"`, or name \
-                    a workload file with `file = \"shop.toml\"`";
+                    a workload file with `file = \"site.toml\"`";
         context.refuse(
             Code::MissingKey,
             span,

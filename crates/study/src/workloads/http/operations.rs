@@ -201,8 +201,11 @@ fn checks(keys: &OperationKeys, path: &str, context: &mut Context) -> Option<Vec
     Some(checks)
 }
 
+/// The captures of one kind, and what they are.
+type CaptureKind<'k> = (&'k Option<Vec<(String, String)>>, fn(String) -> CaptureSource);
+
 fn captures(keys: &OperationKeys) -> Vec<Capture> {
-    let kinds: [(&Option<Vec<(String, String)>>, fn(String) -> CaptureSource); 4] = [
+    let kinds: [CaptureKind<'_>; 4] = [
         (&keys.capture, CaptureSource::Regex),
         (&keys.capture_json, CaptureSource::Json),
         (&keys.capture_header, CaptureSource::Header),
