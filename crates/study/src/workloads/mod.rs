@@ -387,7 +387,7 @@ pub(crate) fn size_notes(planned: &[PlannedData<'_>]) -> Vec<String> {
 }
 
 /// The size of the shop that users of a web workload as data find.
-fn shop_size(
+fn database_size(
     database: &Amount,
     request: &DataRequest<'_>,
     context: &mut Context,

@@ -367,7 +367,7 @@ impl WorkloadUse for HttpUse {
         if !has_database {
             return Some(PointData::Http(None));
         }
-        super::shop_size(&self.database, request, context).map(|size| PointData::Http(Some(size)))
+        super::database_size(&self.database, request, context).map(|size| PointData::Http(Some(size)))
     }
 
     fn size_key(&self) -> &'static str {
