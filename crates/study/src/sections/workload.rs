@@ -46,7 +46,9 @@ impl WorkloadSection {
 
     /// The names of operations that only the study knows.
     pub(crate) fn operation_names(&self) -> Vec<String> {
-        self.own.as_ref().map_or_else(Vec::new, OwnKeys::operation_names)
+        self.own
+            .as_ref()
+            .map_or_else(Vec::new, OwnKeys::operation_names)
     }
 
     pub(crate) fn build(self, context: &mut Context) -> Option<Workload> {

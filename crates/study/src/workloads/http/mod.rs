@@ -107,7 +107,9 @@ impl HttpKeys {
     /// The names of the operations, whether or not all else is right.
     pub(super) fn operation_names(&self) -> Vec<String> {
         let operations = self.content.operation.iter().flatten();
-        operations.filter_map(|operation| operation.name.clone()).collect()
+        operations
+            .filter_map(|operation| operation.name.clone())
+            .collect()
     }
 
     /// The tables that `[workload]` and workload files have below them, for the reference.
@@ -367,7 +369,8 @@ impl WorkloadUse for HttpUse {
         if !has_database {
             return Some(PointData::Http(None));
         }
-        super::database_size(&self.database, request, context).map(|size| PointData::Http(Some(size)))
+        super::database_size(&self.database, request, context)
+            .map(|size| PointData::Http(Some(size)))
     }
 
     fn size_key(&self) -> &'static str {

@@ -202,7 +202,10 @@ fn checks(keys: &OperationKeys, path: &str, context: &mut Context) -> Option<Vec
 }
 
 /// The captures of one kind, and what they are.
-type CaptureKind<'k> = (&'k Option<Vec<(String, String)>>, fn(String) -> CaptureSource);
+type CaptureKind<'k> = (
+    &'k Option<Vec<(String, String)>>,
+    fn(String) -> CaptureSource,
+);
 
 fn captures(keys: &OperationKeys) -> Vec<Capture> {
     let kinds: [CaptureKind<'_>; 4] = [
