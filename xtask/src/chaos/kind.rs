@@ -121,7 +121,7 @@ impl RunKind {
             "title = \"chaos: {name}\"\nseed = 7\n\n{system}\n[load]\nusers = \"3 per guest\"\n\
              ramp_up = \"100ms\"\nsettle = \"200ms\"\nsteady = \"1s\"\ndrain = \"5s\"\n\
              timeout = \"20s\"\nrepeats = {repeats}\nretry_void = 0\n\n[guest]\nkind = \"{guest}\"\n{extra}\n\
-             [host]\novercommit = 2\n{settings}\n[[layout]]\nname = \"all\"\nguests = {guests}\n\
+             [host]\novercommit = 2\nother_work = 1\n{settings}\n[[layout]]\nname = \"all\"\nguests = {guests}\n\
              vcpus = {vcpus}\n",
             name = self.name(),
         )

@@ -151,18 +151,20 @@ impl Series<'_> {
             .wait()
             .map_err(|error| format!("waiting for the run: {error}"))?
             .code();
-        let may_be =
-            |code: i32| ENDS.contains(&code) || (code == GUEST_FAILED && children_killed > 0);
-        if !code.is_some_and(may_be) {
+        let ended = |code: i32| ENDS.contains(&code) || code == GUEST_FAILED;
+        if !code.is_some_and(ended) {
             return Err(format!("the last resume ended with {code:?}"));
         }
         nothing_left(&self.place)?;
         let export = self.output(&["export", "latest", "--format", "json"])?;
-        let trials = check_run(&export.stdout, children_killed)?;
+        let outcome = check_run(&export.stdout, children_killed)?;
+        if code == Some(GUEST_FAILED) && outcome.failed == 0 {
+            return Err("guests failed, says its exit code; no trial does".to_owned());
+        }
         self.output(&["report", "latest"])?;
         fs::remove_dir_all(self.place.join("runs"))
             .map_err(|error| format!("removing the runs: {error}"))?;
-        Ok(trials)
+        Ok(outcome.trials)
     }
 
     fn clean(&self) -> Result<(), String> {
