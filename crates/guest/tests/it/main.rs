@@ -102,7 +102,7 @@ fn trials() -> Vec<Trial> {
 
 /// What `ROOKERY_VM_TESTS=few` runs: clones, life, sockets, data and a failure, in a minute or so
 /// once the system is built.
-const FEW_MACHINES: [&str; 7] = [
+const FEW_MACHINES: [&str; 8] = [
     "a_base_alone_is_refused",
     "closing_twice_is_fine",
     "two_guests_live_apart",
@@ -110,6 +110,7 @@ const FEW_MACHINES: [&str; 7] = [
     "what_was_acknowledged_survives_writeback",
     "forty_clones_at_once",
     "a_broken_kernel_is_told",
+    "volumes_of_others_are_not_held",
 ];
 
 /// Whether machines are to be booted: one takes ten seconds to come up where it is translated, and

@@ -30,6 +30,10 @@ pub(crate) const CASES: &[Case] = &[
         "volumes_of_a_killed_controller_are_cleaned_away",
         volumes_of_a_killed_controller_are_cleaned_away,
     ),
+    (
+        "volumes_of_others_are_not_held",
+        volumes_of_others_are_not_held,
+    ),
 ];
 
 /// MiB of each disk.
@@ -201,6 +205,19 @@ fn a_volume_that_is_too_small_is_refused(_: Kind) {
     drop(volume);
     lab.close().expect("closed");
     fixture.assert_no_traces("after the end");
+}
+
+/// The lab's libvirtd has a mount namespace of its own, and there no volume of another run.
+fn volumes_of_others_are_not_held(_: Kind) {
+    let other = Fixture::new();
+    let mut containers = other.lab(Kind::Container);
+    let volume = containers.volume("g1", &ext4(96)).expect("a volume");
+    let fixture = Fixture::new();
+    let mut machines = lab_of(&fixture);
+    drop(volume);
+    containers.close().expect("the volume is removed");
+    other.assert_no_traces("while another lab is open");
+    machines.close().expect("closed");
 }
 
 fn volumes_of_a_killed_controller_are_cleaned_away(_: Kind) {

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Host, RunId, enter_netns};
+use rookery_host::{Host, RunId, detach, enter_netns, parse_mountinfo};
 use rustix::{
     mount::{MountPropagationFlags, mount_bind, mount_change},
     process::{getpid, set_child_subreaper},
@@ -27,7 +27,7 @@ use crate::{
     label::Label,
     log::{indented, tail},
     processes::kill_labelled,
-    storage::View,
+    storage::{View, traces},
 };
 
 /// Name of the directory, below the registry's, that holds the libvirt of each run.
@@ -249,6 +249,7 @@ fn spawn(
             "/",
             MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
         )?;
+        detach_volumes_of_others(&label.run)?;
         for (name, place) in PLACES {
             let own = if name == "cache" {
                 cache.to_owned()
@@ -267,6 +268,19 @@ fn spawn(
     };
     thread::scope(|scope| scope.spawn(enter).join())
         .unwrap_or_else(|_| Err(io::Error::other("the starting thread panicked")))
+}
+
+/// Take volumes of other labels out of the mount namespace of this thread, which has a copy of each
+/// mount: they would be in use, and could not be removed, for as long as it lives.
+fn detach_volumes_of_others(own: &RunId) -> io::Result<()> {
+    let mounts = fs::read("/proc/thread-self/mountinfo")?;
+    let volumes = traces(&parse_mountinfo(&String::from_utf8_lossy(&mounts)));
+    for volume in volumes.iter().filter(|volume| volume.run != *own) {
+        for point in volume.points.iter().rev() {
+            detach(point)?;
+        }
+    }
+    Ok(())
 }
 
 /// Remove the mount points that were made for any run and are empty, once no run is left.
