@@ -136,7 +136,7 @@ fn differ(one: &PointSummary, other: &PointSummary) -> Option<bool> {
         let found = effect(&both, &Design::new([vec![0], vec![1]]), contrast)?;
         return found.interval.map(|_| found.excludes_one());
     }
-    let (low, high) = Ratio::of(&one.rates(), &other.rates())?.interval?;
+    let (low, high) = Ratio::between(&one.rates(), &other.rates())?.interval?;
     Some(low > 1.0 || high < 1.0)
 }
 

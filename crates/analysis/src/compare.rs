@@ -239,8 +239,8 @@ pub fn compare(base: &[Run], new: &[Run], options: &Options) -> Result<Compariso
     });
     Ok(Comparison {
         points: points.collect(),
-        base: base.iter().map(Side::of).collect(),
-        new: new.iter().map(Side::of).collect(),
+        base: base.iter().map(Side::from_run).collect(),
+        new: new.iter().map(Side::from_run).collect(),
         unit: base[0].header.study.workload.kind().info().unit,
         ignore: options.ignore,
         differences: context::differences(base, new, &matched),
@@ -255,7 +255,7 @@ pub fn compare(base: &[Run], new: &[Run], options: &Options) -> Result<Compariso
 }
 
 impl Side {
-    fn of(run: &Run) -> Self {
+    fn from_run(run: &Run) -> Self {
         Self {
             run_id: run.header.run_id.clone(),
             title: run.header.title.clone(),

@@ -57,7 +57,7 @@ impl Estimate {
         rule: Option<Rule>,
         seconds: impl FnOnce() -> Vec<f64>,
     ) -> Option<Self> {
-        let summary = Summary::of(values)?;
+        let summary = Summary::from_values(values)?;
         let (ends, basis) = match (summary.spread, rule.and_then(|rule| rule.result(values))) {
             (_, Some(repeated)) => (
                 Some((
@@ -68,7 +68,7 @@ impl Estimate {
                     trials: repeated.count,
                 },
             ),
-            (Spread::Single, None) => match BatchMeans::of(&seconds()) {
+            (Spread::Single, None) => match BatchMeans::from_series(&seconds()) {
                 Some(batches) => (
                     // Whole seconds lie a little off the window: the interval is put around the
                     // value of the whole window.
@@ -121,7 +121,7 @@ pub fn ratio(
 ) -> Option<Ratio> {
     let adaptive = |estimate: &Estimate| matches!(estimate.basis, EstimateBasis::Adaptive { .. });
     if !(adaptive(above) || adaptive(below)) {
-        return Ratio::of(above_values, below_values);
+        return Ratio::between(above_values, below_values);
     }
     let between_trials = |estimate: &Estimate| {
         let carried = matches!(
@@ -212,7 +212,12 @@ impl Quantile {
             .collect();
         let (ends_us, basis) = match trials {
             [(latencies, unfinished)] => {
-                let point = PercentilePoint::of(latencies, *unfinished, percentile, design_effect);
+                let point = PercentilePoint::from_latencies(
+                    latencies,
+                    *unfinished,
+                    percentile,
+                    design_effect,
+                );
                 let ends = point.map_or((None, None), |point| {
                     (
                         point.low_us.map(|us| us as f64),
@@ -245,10 +250,10 @@ impl Quantile {
 /// since no time is below zero; the smallest and largest where that would be too wide to say
 /// anything.
 fn of_times(values: &[f64]) -> Option<(Option<(f64, f64)>, EstimateBasis)> {
-    let summary = Summary::of(values)?;
+    let summary = Summary::from_values(values)?;
     let range = (Some((summary.min, summary.max)), EstimateBasis::Range);
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let Some(of_logs) = Summary::of(&logs) else {
+    let Some(of_logs) = Summary::from_values(&logs) else {
         return Some(range);
     };
     let ends = of_logs.ends().map(|(low, high)| (low.exp(), high.exp()));
@@ -353,7 +358,10 @@ mod tests {
             "{low} {high}"
         );
         let plain = |values: &[f64]| Estimate::from_values(values, None, Vec::new).expect("values");
-        assert_eq!(ratio((&plain(&b), &b), (&plain(&a), &a)), Ratio::of(&b, &a));
+        assert_eq!(
+            ratio((&plain(&b), &b), (&plain(&a), &a)),
+            Ratio::between(&b, &a)
+        );
         assert_eq!(
             ratio((&plain(&b[..1]), &b[..1]), (&adaptive(&a), &a)).and_then(|found| found.interval),
             None

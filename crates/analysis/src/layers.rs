@@ -182,7 +182,7 @@ fn layered(group: &group::Group<'_>) -> Option<LayeredPoint> {
 /// The good trials of one kind.
 fn samples(sites: &[Site<'_>], kind: GuestKind) -> Vec<Sample> {
     let own = sites.iter().filter(|site| site.kind == kind);
-    own.flat_map(|site| trials(site).filter_map(move |trial| Sample::of(site, trial)))
+    own.flat_map(|site| trials(site).filter_map(move |trial| Sample::from_trial(site, trial)))
         .collect()
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn summarise<'a>(measured: impl Iterator<Item = &'a Measurement>) -> 
                 unit: metric.unit,
                 better: metric.better,
                 meaning: metric.meaning,
-                values: Summary::of(&values)?,
+                values: Summary::from_values(&values)?,
             })
         })
         .collect()

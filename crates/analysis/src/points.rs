@@ -368,7 +368,7 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
             .filter_map(value)
             .filter(|value| value.is_finite())
             .collect();
-        Summary::of(&values)
+        Summary::from_values(&values)
     };
     let rates = trials.iter().filter_map(|trial| {
         let (_, measured) = trial.valid()?;
@@ -459,7 +459,7 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         worst_broken: worst_broken(&good),
         nearest_limit: nearest_limit(&good),
         efficiency: None,
-        fairness: Fairness::of(&of_guests),
+        fairness: Fairness::from_values(&of_guests),
         guests,
         demand_met: demand_met(run, point, &good, per_minute),
         limited_by: None,
@@ -474,7 +474,9 @@ fn other_cores(run: &Run, good: &[Good<'_>]) -> Option<f64> {
     let host = run.header.host.facts.size();
     let simulated = run.header.study.stack.simulated().is_some();
     good.iter()
-        .filter_map(|(record, measured)| OtherWork::of(&record.resources, &measured.window))
+        .filter_map(|(record, measured)| {
+            OtherWork::from_samples(&record.resources, &measured.window)
+        })
         .filter(|work| !simulated && work.matters(host.cpus))
         .map(|work| work.cores)
         .max_by(f64::total_cmp)

@@ -494,7 +494,7 @@ fn steps(observations: &Observations) -> Vec<Step> {
     };
     let step = |load: &rookery_model::fit::Load| {
         let values: Vec<f64> = load.runs.iter().map(|x| 60.0 * x).collect();
-        let speed_up = Ratio::of(&load.runs, &first.runs).filter(|_| load.n > first.n);
+        let speed_up = Ratio::between(&load.runs, &first.runs).filter(|_| load.n > first.n);
         let grown = load.n / first.n;
         Step {
             load: load.n,

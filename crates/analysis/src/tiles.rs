@@ -245,7 +245,7 @@ fn fairness(grouped: &GroupedPoint, points: &[PointSummary]) -> Option<Fairness>
         .iter()
         .map(|sum| (sum / f64::from(count.max(1))).exp())
         .collect();
-    Fairness::of(&means)
+    Fairness::from_values(&means)
 }
 
 #[cfg(test)]

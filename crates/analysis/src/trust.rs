@@ -173,7 +173,7 @@ impl Trust {
 }
 
 fn prediction(run: &Run) -> Prediction {
-    match HeldOutError::of(run) {
+    match HeldOutError::from_run(run) {
         Ok(error) => Prediction::Tried {
             mean_error: error.mape,
             largest_error: error.largest,

@@ -1,5 +1,6 @@
 //! What is refused before the first packet, whatever the driver speaks.
 
+use rookery_study::Course;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
@@ -28,9 +29,7 @@ pub fn check_open_load(load: &OpenLoad, guests: usize, threads: usize) -> Result
             "write arrivals per second from 0 to ten million",
         );
     }
-    if let Profile::Swing {
-        amplitude, period, ..
-    } = &load.profile
+    if let Course::Swing { amplitude, period } = &load.profile.course
         && (!(0.0..=1.0).contains(amplitude) || period.is_zero())
     {
         let what = format!("a rate cannot swing by {amplitude} of its mean in {period:?}");
@@ -75,12 +74,15 @@ pub fn check_open_load(load: &OpenLoad, guests: usize, threads: usize) -> Result
 
 /// All rates that a profile names.
 fn rates(profile: &Profile) -> Vec<f64> {
-    match profile {
-        Profile::Constant(rate) => vec![*rate],
-        Profile::Steps(steps) => steps.iter().map(|step| step.rate).collect(),
-        Profile::Ramp { from, to } => vec![*from, *to],
-        Profile::Swing { mean, .. } => vec![*mean],
-    }
+    let shares = match &profile.course {
+        Course::Level | Course::Swing { .. } => vec![1.0],
+        Course::Steps(steps) => steps.iter().map(|step| step.share).collect(),
+        Course::Ramp { from, to } => vec![*from, *to],
+    };
+    shares
+        .into_iter()
+        .map(|share| share * profile.rate_per_s)
+        .collect()
 }
 
 /// Make room for one connection per user or visitor: raises the soft limit on open files of this
@@ -121,7 +123,7 @@ mod tests {
         use crate::load::{Arrivals, Precision};
         let good = OpenLoad {
             arrivals: Arrivals::Poisson,
-            profile: Profile::Constant(100.0),
+            profile: Profile::level(100.0),
             weights: Vec::new(),
             max_in_flight: 10,
             precision: Precision::Exact,
@@ -138,26 +140,25 @@ mod tests {
         type Change = fn(&mut OpenLoad);
         let cases: [(Change, &str); 9] = [
             (
-                |load| load.profile = Profile::Constant(f64::NAN),
+                |load| load.profile = Profile::level(f64::NAN),
                 "NaN is no rate",
             ),
             (
                 |load| {
-                    load.profile = Profile::Ramp {
+                    load.profile.course = Course::Ramp {
                         from: 1.0,
                         to: -1.0,
                     }
                 },
-                "-1 is no rate",
+                "-100 is no rate",
             ),
             (
-                |load| load.profile = Profile::Constant(f64::INFINITY),
+                |load| load.profile = Profile::level(f64::INFINITY),
                 "inf is no rate",
             ),
             (
                 |load| {
-                    load.profile = Profile::Swing {
-                        mean: 1.0,
+                    load.profile.course = Course::Swing {
                         amplitude: 1.5,
                         period: Duration::from_secs(1),
                     }

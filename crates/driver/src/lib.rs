@@ -42,7 +42,7 @@ pub use check::{allow_descriptors, check_open_load};
 pub use clock::{Clock, Nanos, Span, nanos, seconds};
 pub use error::DriverError;
 pub use fault::{EVIDENCE_BYTES, Fault, SubClass};
-pub use load::{Arrivals, Load, OpenLoad, Precision, Profile, Step, Visit};
+pub use load::{Arrivals, Load, OpenLoad, Precision, Profile, Visit};
 pub use message::{MeasurementMessage, MessageError};
 pub use operation::{OperationEntry, OperationId, OperationTable};
 pub use pacing::{Failures, Pace};

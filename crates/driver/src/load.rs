@@ -1,8 +1,7 @@
 //! How load comes: from a fixed population, or as arrivals on a schedule that does not wait for
 //! answers.
 
-use std::time::Duration;
-
+use rookery_study::Course;
 pub use rookery_study::{Arrivals, Precision, Visit};
 use serde::{Deserialize, Serialize};
 
@@ -45,44 +44,30 @@ pub struct OpenLoad {
 /// there while the load settles. After the window it stays where it was for the first half of
 /// ramp-down and falls evenly to zero over the second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// The same all the time.
-    Constant(f64),
-    /// One step after the other; the last rate lasts to the end of the window.
-    Steps(Vec<Step>),
-    /// Evenly from the one rate to the other.
-    Ramp {
-        /// At the begin of the window.
-        from: f64,
-        /// At its end.
-        to: f64,
-    },
-    /// Up and down as a sine: `mean (1 + amplitude sin(2 pi t / period))`.
-    Swing {
-        /// Mean rate.
-        mean: f64,
-        /// Share of the mean by which it swings, 0 to 1.
-        amplitude: f64,
-        /// Time from one crest to the next.
-        period: Duration,
-    },
+pub struct Profile {
+    /// The rate whose shares the course is of.
+    pub rate_per_s: f64,
+    /// How it changes.
+    pub course: Course,
 }
 
-/// A part of a profile.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
-    /// How long it lasts.
-    pub length: Duration,
-    /// The rate of the step, or at its end when it is linear.
-    pub rate: f64,
-    /// From the rate before evenly to this one, instead of at once. The first step has no rate
-    /// before: it is level.
-    pub linear: bool,
+impl Profile {
+    /// The same rate all the time.
+    #[must_use]
+    pub fn level(rate_per_s: f64) -> Self {
+        Self {
+            rate_per_s,
+            course: Course::Level,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use rookery_study::CourseStep;
+
     use super::*;
 
     #[test]
@@ -98,23 +83,26 @@ mod tests {
             })
         };
         let second = Duration::from_secs(1);
-        let steps = vec![Step {
+        let steps = vec![CourseStep {
             length: second,
-            rate: 3.5,
+            share: 3.5,
             linear: true,
         }];
-        let swing = Profile::Swing {
-            mean: 10.0,
+        let swing = Course::Swing {
             amplitude: 0.5,
             period: second,
+        };
+        let following = |course| Profile {
+            rate_per_s: 10.0,
+            course,
         };
         let go_on = Visit::GoOn(0.25);
         let loads = [
             Load::Closed,
-            open(Profile::Constant(1e3), Visit::Single),
-            open(Profile::Steps(steps), Visit::Acts(3)),
-            open(Profile::Ramp { from: 0.0, to: 9.0 }, go_on),
-            open(swing, Visit::Single),
+            open(Profile::level(1e3), Visit::Single),
+            open(following(Course::Steps(steps)), Visit::Acts(3)),
+            open(following(Course::Ramp { from: 0.0, to: 9.0 }), go_on),
+            open(following(swing), Visit::Single),
         ];
         for load in loads {
             let sent = serde_json::to_string(&load).expect("plain data");

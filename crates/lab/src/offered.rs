@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use rookery_driver::{Load, OpenLoad, Phases, Profile, Step};
-use rookery_study::{Course, CourseStep, Point, Purpose};
+use rookery_driver::{Load, OpenLoad, Phases, Profile};
+use rookery_study::{Point, Purpose};
 
 /// The driver's words for how load comes.
 pub(crate) fn driver_load(load: &rookery_study::Load, point: &Point) -> Load {
@@ -12,36 +12,15 @@ pub(crate) fn driver_load(load: &rookery_study::Load, point: &Point) -> Load {
     };
     Load::Open(OpenLoad {
         arrivals: open.arrivals,
-        profile: profile(&open.course, rate / f64::from(point.guests())),
+        profile: Profile {
+            rate_per_s: rate / f64::from(point.guests()),
+            course: open.course.clone(),
+        },
         weights: Vec::new(),
         max_in_flight: open.max_in_flight,
         precision: open.precision,
         visit: open.visit,
     })
-}
-
-/// The rate at one guest over the measured window.
-fn profile(course: &Course, rate: f64) -> Profile {
-    match course {
-        Course::Level => Profile::Constant(rate),
-        Course::Ramp { from, to } => Profile::Ramp {
-            from: from * rate,
-            to: to * rate,
-        },
-        Course::Swing { amplitude, period } => Profile::Swing {
-            mean: rate,
-            amplitude: *amplitude,
-            period: *period,
-        },
-        Course::Steps(steps) => {
-            let step = |step: &CourseStep| Step {
-                length: step.length,
-                rate: step.share * rate,
-                linear: step.linear,
-            };
-            Profile::Steps(steps.iter().map(step).collect())
-        }
-    }
 }
 
 /// The phases of a trial.

@@ -168,7 +168,7 @@ impl DriveOptions {
         let load = match self.pacing {
             Pacing::Rate(rate) => Load::Open(OpenLoad {
                 arrivals: rookery_driver::Arrivals::Poisson,
-                profile: rookery_driver::Profile::Constant(rate),
+                profile: rookery_driver::Profile::level(rate),
                 weights: Vec::new(),
                 max_in_flight: self.terminals.saturating_mul(WAITING_PER_TERMINAL),
                 precision: rookery_driver::Precision::Batched,

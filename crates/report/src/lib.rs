@@ -26,6 +26,7 @@ mod workloads;
 use rookery_analysis::{Analysis, Run, storage::Ceiling};
 use rookery_diagnosis::Diagnosis;
 use rookery_store::{Store, StoreError};
+use rookery_text::Zone;
 
 pub use page::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, compare_html, fit_html};
 pub use terminal::compare_terminal;
@@ -64,30 +65,25 @@ impl Diagnosis for ReportError {
     }
 }
 
-/// The whole report as one HTML file that needs nothing else.
+/// The whole report as one HTML file that needs nothing else, with its times in `zone` and with the
+/// ceilings of the run's storage drawn beside the I/O of its guests.
 ///
 /// # Errors
 /// When the store is damaged.
-pub fn html(store: &Store) -> Result<String, ReportError> {
-    html_with(store, &[])
+pub fn html(store: &Store, ceilings: &[Ceiling], zone: &Zone) -> Result<String, ReportError> {
+    let run = Run::read(store)?;
+    page::render(&run, &Analysis::from_run(&run), ceilings, zone)
 }
 
-/// The same, with ceilings of the run's storage drawn beside the I/O of its guests.
+/// The tables and sentences of a run as plain text for a terminal, in lines of `width`, with times
+/// in `zone`.
 ///
 /// # Errors
 /// When the store is damaged.
-pub fn html_with(store: &Store, ceilings: &[Ceiling]) -> Result<String, ReportError> {
+pub fn terminal(store: &Store, width: usize, zone: &Zone) -> Result<String, ReportError> {
     let run = Run::read(store)?;
-    page::render(&run, &Analysis::from_run(&run), ceilings)
-}
-
-/// The tables and sentences of a run as plain text for a terminal, in lines of `width`.
-///
-/// # Errors
-/// When the store is damaged.
-pub fn terminal(store: &Store, width: usize) -> Result<String, ReportError> {
-    let run = Run::read(store)?;
-    Ok(terminal::render(&run, &Analysis::from_run(&run), width))
+    let analysis = Analysis::from_run(&run);
+    Ok(terminal::render(&run, &analysis, width, zone))
 }
 
 /// What a run found in a few lines of `width`: title, answer, limits, trust, caveats.

@@ -176,12 +176,16 @@ impl Failure {
     /// The failure as one JSON object for `--json`: `{"errors": [...], "exit_code": 3}`, each error
     /// with `code`, `message`, `place`, `help` and `causes`.
     pub(crate) fn to_json(&self) -> serde_json::Value {
-        let errors = match &self.said {
+        serde_json::json!({ "errors": self.fields(), "exit_code": self.code as u8 })
+    }
+
+    /// Its errors.
+    pub(crate) fn fields(&self) -> Vec<ErrorFields> {
+        match &self.said {
             Said::Error(fields) => vec![fields.as_ref().clone()],
             Said::Several(several) => several.clone(),
             Said::Problems(problems) => fields_of(problems.list()),
-        };
-        serde_json::json!({ "errors": errors, "exit_code": self.code as u8 })
+        }
     }
 }
 

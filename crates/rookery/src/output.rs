@@ -10,7 +10,7 @@ use std::{
 };
 
 use rookery_export::ExportError;
-use rookery_text::{DEFAULT_WIDTH, hanging, wrapped};
+use rookery_text::{DEFAULT_WIDTH, Zone, hanging, wrapped};
 use terminal_size::{Width, terminal_size_of};
 
 use crate::{
@@ -20,6 +20,11 @@ use crate::{
 
 /// Longest lines on a terminal: longer ones are hard to read.
 const MOST_COLUMNS: usize = 120;
+
+/// The time zone of what people read.
+pub(crate) fn zone() -> Zone {
+    Zone::system()
+}
 
 /// Width of the lines for people on standard output.
 pub(crate) fn width() -> usize {

@@ -176,7 +176,7 @@ impl Levels {
     /// Of at least two runs with the same number, at least two, of intervals each; else, or with a
     /// value that is not finite, `None`.
     #[must_use]
-    pub fn of(runs: &[Vec<f64>]) -> Option<Self> {
+    pub fn from_runs(runs: &[Vec<f64>]) -> Option<Self> {
         let length = runs.first()?.len();
         let usable =
             |run: &Vec<f64>| run.len() == length && run.iter().all(|value| value.is_finite());
@@ -242,7 +242,7 @@ mod tests {
             [10.6, 10.5, 10.8],
         ]
         .map(Vec::from);
-        let found = Levels::of(&runs).expect("four runs");
+        let found = Levels::from_runs(&runs).expect("four runs");
         for (found, known) in [
             (found.within, 0.02),
             (found.of_means, 0.323_333_333_333_333),
@@ -253,10 +253,10 @@ mod tests {
             assert!((found - known).abs() < 1e-9, "{found} for {known}");
         }
         assert_eq!(found.intervals_per_run(1.0, 10.0), Some(1.0));
-        let inside = Levels::of(&[vec![1.0, 9.0], vec![9.0, 1.0]]).expect("two runs");
+        let inside = Levels::from_runs(&[vec![1.0, 9.0], vec![9.0, 1.0]]).expect("two runs");
         assert_eq!(inside.intervals_per_run(1.0, 10.0), None);
-        assert_eq!(Levels::of(&runs[..1]), None);
-        assert_eq!(Levels::of(&[vec![1.0, 2.0], vec![1.0]]), None);
+        assert_eq!(Levels::from_runs(&runs[..1]), None);
+        assert_eq!(Levels::from_runs(&[vec![1.0, 2.0], vec![1.0]]), None);
     }
 
     #[test]

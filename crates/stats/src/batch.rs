@@ -6,7 +6,7 @@
 //!
 //! mean +- t(0.975, b-1) s_b / sqrt(b). Source: Law, "Simulation Modeling and Analysis", chapter 9.
 //!
-//! [`BatchMeans::of`] takes 20 batches, and fewer but longer ones while their means still depend on
+//! [`BatchMeans::from_series`] takes 20 batches, and fewer but longer ones while their means still depend on
 //! each other. Batches of a short window keep some dependence that no test sees, so it widens the
 //! interval by what a series of the same lag-1 correlation would lack; of simulated series 94 to 96
 //! % of the intervals then hold the true mean, where plain ones hold it in as few as 83 %.
@@ -56,7 +56,7 @@ impl BatchMeans {
     /// batches, or down to 10 longer ones until [`Self::independent`]. A remainder at the begin
     /// that fills no batch is left out. `None` below 6 values, or when one is not finite.
     #[must_use]
-    pub fn of(series: &[f64]) -> Option<Self> {
+    pub fn from_series(series: &[f64]) -> Option<Self> {
         let most = BATCHES.min(series.len());
         let mut batches = Self::in_batches(series, most)?;
         for count in (FEWEST..most).rev() {
@@ -206,10 +206,13 @@ mod tests {
 
     #[test]
     fn an_interval_needs_batches_of_numbers() {
-        assert_eq!(BatchMeans::of(&SERIES[..5]), None);
+        assert_eq!(BatchMeans::from_series(&SERIES[..5]), None);
         assert_eq!(BatchMeans::in_batches(&SERIES, 5), None);
-        assert_eq!(BatchMeans::of(&[1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN]), None);
-        let constant = BatchMeans::of(&[4.0; 40]).expect("a constant series");
+        assert_eq!(
+            BatchMeans::from_series(&[1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN]),
+            None
+        );
+        let constant = BatchMeans::from_series(&[4.0; 40]).expect("a constant series");
         assert_eq!(
             (constant.mean, constant.half_width, constant.independent()),
             (4.0, 0.0, true)
@@ -241,7 +244,8 @@ mod tests {
             (600, 0.9),
         ] {
             let hits = (0..1_000).filter(|_| {
-                let found = BatchMeans::of(&ar1(&mut stream, length, rho)).expect("values");
+                let found =
+                    BatchMeans::from_series(&ar1(&mut stream, length, rho)).expect("values");
                 found.mean.abs() <= found.half_width
             });
             let hits = hits.count();
@@ -279,7 +283,7 @@ mod tests {
                     sum / f64::from(per_second)
                 };
                 let series: Vec<f64> = (0..seconds).map(&mut second).collect();
-                let found = BatchMeans::of(&series).expect("values");
+                let found = BatchMeans::from_series(&series).expect("values");
                 (found.mean - truth).abs() <= found.half_width
             });
             let hits = hits.count();
@@ -295,22 +299,27 @@ mod tests {
         let mut stream = SplitMix64::new(6);
         let mut reliable = |length, rho| {
             let found = (0..200).filter(|_| {
-                BatchMeans::of(&ar1(&mut stream, length, rho)).is_some_and(|found| found.reliable())
+                BatchMeans::from_series(&ar1(&mut stream, length, rho))
+                    .is_some_and(|found| found.reliable())
             });
             found.count()
         };
         assert!(reliable(120, 0.5) > 195);
         assert!(reliable(60, 0.95) < 60);
         let ramp: Vec<f64> = (0..100).map(f64::from).collect();
-        assert!(!BatchMeans::of(&ramp).expect("values").independent());
+        assert!(
+            !BatchMeans::from_series(&ramp)
+                .expect("values")
+                .independent()
+        );
     }
 
     proptest! {
         #[test]
         fn shift_and_scale_pass_through(series in prop::collection::vec(-100.0..100.0f64, 20..200), shift in -50.0..50.0f64, scale in 0.1..10.0f64) {
-            let plain = BatchMeans::of(&series).expect("values");
+            let plain = BatchMeans::from_series(&series).expect("values");
             let changed: Vec<f64> = series.iter().map(|value| scale * value + shift).collect();
-            let changed = BatchMeans::of(&changed).expect("values");
+            let changed = BatchMeans::from_series(&changed).expect("values");
             prop_assert!((changed.mean - (scale * plain.mean + shift)).abs() < 1e-6);
             prop_assert!((changed.half_width - scale * plain.half_width).abs() < 1e-6);
             prop_assert!(plain.widening >= 1.0 && plain.effective <= series.len() as f64);

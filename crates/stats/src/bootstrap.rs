@@ -7,7 +7,7 @@
 //! the same interval; store the seed beside it.
 //!
 //! Below ten repeats in a lot such intervals are too narrow ([`Bootstrap::too_narrow`]): show
-//! [`Ratio::of`](crate::Ratio::of) (Fieller) there, and this one where a lot is larger or the
+//! [`Ratio::between`](crate::Ratio::between) (Fieller) there, and this one where a lot is larger or the
 //! statistic has no formula.
 
 use rookery_cast::truncate_usize;
@@ -39,7 +39,7 @@ impl Bootstrap {
     /// that is not finite, the statistic of the repeats themselves is not finite, or fewer than
     /// half of the draws give a finite one.
     #[must_use]
-    pub fn of(
+    pub fn resample(
         lots: &[&[f64]],
         statistic: impl Fn(&[Vec<f64>]) -> f64,
         draws: usize,
@@ -83,7 +83,7 @@ impl Bootstrap {
     /// The speed-up of several guests over one is the ratio of their throughputs.
     #[must_use]
     pub fn ratio(numerator: &[f64], denominator: &[f64], seed: u64) -> Option<Self> {
-        Self::of(
+        Self::resample(
             &[numerator, denominator],
             |lots| mean(&lots[0]) / mean(&lots[1]),
             Self::DRAWS,
@@ -162,7 +162,7 @@ mod tests {
         let hits = (0..1_000).filter(|seed| {
             let (numerator, denominator) = (lot(360.0), lot(100.0));
             let statistic = |lots: &[Vec<f64>]| mean(&lots[0]) / mean(&lots[1]);
-            let found = Bootstrap::of(&[&numerator, &denominator], statistic, 1_000, *seed)
+            let found = Bootstrap::resample(&[&numerator, &denominator], statistic, 1_000, *seed)
                 .expect("two lots");
             found.interval.0 <= 3.6 && 3.6 <= found.interval.1
         });

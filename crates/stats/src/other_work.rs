@@ -66,7 +66,7 @@ pub struct OtherWork {
 impl OtherWork {
     /// Of a trial; `None` where the host, the driver or a guest was not sampled.
     #[must_use]
-    pub fn of(resources: &[ResourceSample], window: &Window) -> Option<Self> {
+    pub fn from_samples(resources: &[ResourceSample], window: &Window) -> Option<Self> {
         let mut subjects: Vec<&str> = resources
             .iter()
             .map(|sample| sample.subject.as_str())
@@ -119,7 +119,8 @@ fn cpu(
     surroundings: &Surroundings<'_>,
 ) -> Option<Remark> {
     let cpus = surroundings.host.cpus;
-    let work = OtherWork::of(resources, &measurement.window).filter(|work| work.matters(cpus))?;
+    let work = OtherWork::from_samples(resources, &measurement.window)
+        .filter(|work| work.matters(cpus))?;
     let names = names(
         surroundings.programs,
         |program| program.cpu_cores,
@@ -340,7 +341,7 @@ mod tests {
     #[test]
     fn what_was_not_sampled_accuses_nobody() {
         let window = healthy().window;
-        let of = |cores: &[(&str, f64)]| OtherWork::of(&samples(cores, 0), &window);
+        let of = |cores: &[(&str, f64)]| OtherWork::from_samples(&samples(cores, 0), &window);
         assert_eq!(of(&[("host", 2.0), ("driver", 0.2)]), None);
         assert_eq!(of(&[("host", 2.0), ("g1", 0.2)]), None);
         assert_eq!(of(&[("g1", 2.0), ("driver", 0.2)]), None);

@@ -149,7 +149,7 @@ impl PercentilePoint {
     /// smaller numbers count as 1. `None` without values, outside 0 < `percentile` < 100, or when
     /// the percentile lies among the unfinished.
     #[must_use]
-    pub fn of(
+    pub fn from_latencies(
         latencies: &Latencies,
         unfinished: u64,
         percentile: f64,
@@ -263,22 +263,29 @@ mod tests {
     #[test]
     fn points_read_their_bounds_from_the_histogram() {
         let thousand = of(1..=1_000);
-        let point = PercentilePoint::of(&thousand, 0, 95.0, 1.0).expect("values");
+        let point = PercentilePoint::from_latencies(&thousand, 0, 95.0, 1.0).expect("values");
         assert_eq!(
             (point.value_us, point.low_us, point.high_us),
             (950, Some(936), Some(964))
         );
-        let dependent = PercentilePoint::of(&thousand, 0, 95.0, 4.0).expect("values");
+        let dependent = PercentilePoint::from_latencies(&thousand, 0, 95.0, 4.0).expect("values");
         assert!(dependent.low_us < point.low_us && dependent.high_us > point.high_us);
         assert_eq!(
-            PercentilePoint::of(&thousand, 100, 95.0, 1.0),
+            PercentilePoint::from_latencies(&thousand, 100, 95.0, 1.0),
             None,
             "the percentile never finished"
         );
-        let some = PercentilePoint::of(&thousand, 50, 95.0, 1.0).expect("just finished");
+        let some =
+            PercentilePoint::from_latencies(&thousand, 50, 95.0, 1.0).expect("just finished");
         assert_eq!((some.value_us, some.high_us), (950, None));
-        assert_eq!(PercentilePoint::of(&Latencies::new(), 0, 95.0, 1.0), None);
-        assert_eq!(PercentilePoint::of(&thousand, 0, 100.0, 1.0), None);
+        assert_eq!(
+            PercentilePoint::from_latencies(&Latencies::new(), 0, 95.0, 1.0),
+            None
+        );
+        assert_eq!(
+            PercentilePoint::from_latencies(&thousand, 0, 100.0, 1.0),
+            None
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How far two lots lie apart, without assuming anything of their shape: ranks instead of means.
 //!
-//! [`Shift::of`] gives the Hodges-Lehmann estimate (the median of all differences) with its
+//! [`Shift::between`] gives the Hodges-Lehmann estimate (the median of all differences) with its
 //! interval, the probability of Mann and Whitney, and the size of the effect as the chance that a
 //! value of the second lot exceeds one of the first. For a ratio, hand in logarithms. Sources:
 //! Hodges, Lehmann, Ann. Math. Stat. 34 (1963) 598; Mann, Whitney, Ann. Math. Stat. 18 (1947) 50;
@@ -39,7 +39,7 @@ impl Shift {
     /// Of two lots; `None` when one is empty, a value is not finite, or there are more than a
     /// million pairs.
     #[must_use]
-    pub fn of(first: &[f64], second: &[f64]) -> Option<Self> {
+    pub fn between(first: &[f64], second: &[f64]) -> Option<Self> {
         let pairs = first
             .len()
             .checked_mul(second.len())
@@ -60,7 +60,7 @@ impl Shift {
         };
         let u =
             count(|difference| *difference > 0.0) + 0.5 * count(|difference| *difference == 0.0);
-        let null = Null::of(first, second);
+        let null = Null::between(first, second);
         let k = null.lower_rank();
         Some(Self {
             value: f64::midpoint(differences[(pairs - 1) / 2], differences[pairs / 2]),
@@ -81,7 +81,7 @@ enum Null {
 }
 
 impl Null {
-    fn of(first: &[f64], second: &[f64]) -> Self {
+    fn between(first: &[f64], second: &[f64]) -> Self {
         let (m, n) = (first.len(), second.len());
         let ties = tied_groups(first, second);
         if ties.is_empty() && m <= EXACT && n <= EXACT {
@@ -187,7 +187,7 @@ mod tests {
     fn the_worked_example_comes_out() {
         let first = [12.1, 11.8, 12.6, 12.3, 11.9, 12.2];
         let second = [12.9, 12.4, 13.1, 12.7, 12.5, 13.4, 12.8];
-        let found = Shift::of(&first, &second).expect("two lots");
+        let found = Shift::between(&first, &second).expect("two lots");
         let (low, high) = found.interval.expect("large enough");
         for (found, known) in [
             (found.value, 0.65),
@@ -200,7 +200,7 @@ mod tests {
         ] {
             assert!((found - known).abs() < 1e-9, "{found} for {known}");
         }
-        let null = Null::of(&first, &second);
+        let null = Null::between(&first, &second);
         let Null::Exact(below) = &null else {
             panic!("small and without ties")
         };
@@ -213,23 +213,23 @@ mod tests {
         let p = |size: u32| {
             let first: Vec<f64> = (0..size).map(f64::from).collect();
             let second: Vec<f64> = (0..size).map(|value| 100.0 + f64::from(value)).collect();
-            let found = Shift::of(&first, &second).expect("two lots");
+            let found = Shift::between(&first, &second).expect("two lots");
             (found.p, found.interval.is_some())
         };
         assert!((p(3).0 - 0.1).abs() < 1e-12 && !p(3).1);
         assert!((p(4).0 - 2.0 / 70.0).abs() < 1e-12 && p(4).1);
-        assert_eq!(Shift::of(&[], &[1.0]), None);
-        assert_eq!(Shift::of(&[f64::NAN], &[1.0]), None);
-        assert_eq!(Shift::of(&vec![0.0; 2_000], &vec![0.0; 2_000]), None);
+        assert_eq!(Shift::between(&[], &[1.0]), None);
+        assert_eq!(Shift::between(&[f64::NAN], &[1.0]), None);
+        assert_eq!(Shift::between(&vec![0.0; 2_000], &vec![0.0; 2_000]), None);
     }
 
     #[test]
     fn ties_take_the_corrected_normal() {
-        let equal = Shift::of(&[5.0; 8], &[5.0; 8]).expect("two lots");
+        let equal = Shift::between(&[5.0; 8], &[5.0; 8]).expect("two lots");
         assert_eq!((equal.value, equal.p, equal.superiority), (0.0, 1.0, 0.5));
         // By hand: U = 15.5 of 16, ties 2 and 2, deviation sqrt(16/12 (9 - 12/56)): z = (15.5 - 8 -
         // 0.5) / 3.4226 = 2.0452.
-        let tied = Shift::of(&[1.0, 2.0, 2.0, 3.0], &[3.0, 4.0, 5.0, 6.0]).expect("two lots");
+        let tied = Shift::between(&[1.0, 2.0, 2.0, 3.0], &[3.0, 4.0, 5.0, 6.0]).expect("two lots");
         assert!(
             (tied.u - 15.5).abs() < 1e-12 && (tied.p - 0.0408).abs() < 1e-4,
             "{tied:?}"
@@ -250,7 +250,7 @@ mod tests {
                     .collect()
             };
             let hits = (0..1_000).filter(|_| {
-                let (low, high) = Shift::of(&lot(0.0), &lot(0.4))
+                let (low, high) = Shift::between(&lot(0.0), &lot(0.4))
                     .and_then(|found| found.interval)
                     .expect("large enough");
                 low <= 0.4 && 0.4 <= high
@@ -266,7 +266,7 @@ mod tests {
             first in prop::collection::vec(0.0..10.0f64, 1..25),
             second in prop::collection::vec(0.0..10.0f64, 1..25),
         ) {
-            let (forth, back) = (Shift::of(&first, &second).expect("lots"), Shift::of(&second, &first).expect("lots"));
+            let (forth, back) = (Shift::between(&first, &second).expect("lots"), Shift::between(&second, &first).expect("lots"));
             prop_assert!((forth.value + back.value).abs() < 1e-9 && (forth.p - back.p).abs() < 1e-9);
             prop_assert!((forth.superiority + back.superiority - 1.0).abs() < 1e-9);
             prop_assert_eq!(forth.interval.is_some(), back.interval.is_some());
@@ -282,7 +282,7 @@ mod tests {
             by in -5.0..5.0f64,
         ) {
             let moved: Vec<f64> = second.iter().map(|value| value + by).collect();
-            let (plain, moved) = (Shift::of(&first, &second).expect("lots"), Shift::of(&first, &moved).expect("lots"));
+            let (plain, moved) = (Shift::between(&first, &second).expect("lots"), Shift::between(&first, &moved).expect("lots"));
             prop_assert!((moved.value - plain.value - by).abs() < 1e-9);
             prop_assert!((0.0..=1.0).contains(&plain.p));
         }

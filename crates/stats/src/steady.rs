@@ -58,7 +58,7 @@ impl Mser5 {
     ///
     /// d runs from 0 until five groups remain.
     #[must_use]
-    pub fn of(series: &[f64]) -> Option<Self> {
+    pub fn from_series(series: &[f64]) -> Option<Self> {
         let groups = group_means(series, GROUP)?;
         if groups.len() < FEWEST_GROUPS {
             return None;
@@ -112,7 +112,7 @@ impl Drift {
     /// Of the seconds of a window; `None` below four stretches of ten seconds, for a mean of 0, or
     /// when a value is not finite.
     #[must_use]
-    pub fn of(series: &[f64]) -> Option<Self> {
+    pub fn from_series(series: &[f64]) -> Option<Self> {
         let means = group_means(series, STRETCH)?;
         let n = means.len();
         if n < 4 {
@@ -289,7 +289,7 @@ impl Quantity {
 pub fn judge(quantity: Quantity, series: &[f64], settle: usize) -> Vec<Finding> {
     let window = series.get(settle..).unwrap_or_default();
     let mut findings: Vec<Finding> = warm_up(quantity, series, settle).into_iter().collect();
-    let drift = Drift::of(window)
+    let drift = Drift::from_series(window)
         .filter(Drift::matters)
         .map(|drift| drift.change);
     if let Some(change) = drift.or_else(|| halves_differ(window)) {
@@ -299,7 +299,7 @@ pub fn judge(quantity: Quantity, series: &[f64], settle: usize) -> Vec<Finding> 
 }
 
 fn warm_up(quantity: Quantity, series: &[f64], settle: usize) -> Option<Finding> {
-    let mser = Mser5::of(series)?;
+    let mser = Mser5::from_series(series)?;
     let early = GROUP * mser.early_cut();
     if !mser.settled()
         && cut_matters(&series[early..mser.truncate()], &series[mser.truncate()..]).is_some()

@@ -47,12 +47,12 @@ impl Summary {
     ///
     /// ```
     /// use rookery_stats::{Spread, Summary};
-    /// let summary = Summary::of(&[10.0, 11.0, 12.0]).unwrap();
+    /// let summary = Summary::from_values(&[10.0, 11.0, 12.0]).unwrap();
     /// let Spread::Interval { half_width } = summary.spread else { panic!() };
     /// assert!((summary.mean - 11.0).abs() < 1e-12 && (half_width - 4.302_653 / 3f64.sqrt()).abs() < 1e-5);
     /// ```
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
             return None;
         }
@@ -107,8 +107,11 @@ impl Ratio {
     /// narrow at the usual three to five repeats. `None` when a side is empty or the denominator is
     /// not positive.
     #[must_use]
-    pub fn of(numerator: &[f64], denominator: &[f64]) -> Option<Self> {
-        let (above, below) = (Summary::of(numerator)?, Summary::of(denominator)?);
+    pub fn between(numerator: &[f64], denominator: &[f64]) -> Option<Self> {
+        let (above, below) = (
+            Summary::from_values(numerator)?,
+            Summary::from_values(denominator)?,
+        );
         if below.mean <= 0.0 {
             return None;
         }
@@ -170,7 +173,7 @@ impl Fairness {
     /// Of the throughputs of at least two guests, each divided by its share of the load if those
     /// differ. `None` for fewer than two, a negative or non-finite value, or when all are zero.
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         let sum = values.iter().sum::<f64>();
         let squares = values.iter().map(|value| value * value).sum::<f64>();
         let usable = values
@@ -196,11 +199,14 @@ mod tests {
 
     #[test]
     fn the_spread_follows_the_number_of_repeats() {
-        assert_eq!(Summary::of(&[]), None);
-        assert_eq!(Summary::of(&[1.0, f64::NAN]), None);
-        assert_eq!(Summary::of(&[7.0]).and_then(|summary| summary.ends()), None);
+        assert_eq!(Summary::from_values(&[]), None);
+        assert_eq!(Summary::from_values(&[1.0, f64::NAN]), None);
         assert_eq!(
-            Summary::of(&[9.0, 7.0]).and_then(|summary| summary.ends()),
+            Summary::from_values(&[7.0]).and_then(|summary| summary.ends()),
+            None
+        );
+        assert_eq!(
+            Summary::from_values(&[9.0, 7.0]).and_then(|summary| summary.ends()),
             Some((7.0, 9.0))
         );
     }
@@ -209,7 +215,7 @@ mod tests {
     fn fieller_gives_the_published_interval() {
         let a = [102.1, 99.8, 101.5, 100.7, 98.9, 101.0];
         let b = [106.0, 104.9, 105.1, 106.8, 103.2, 105.5];
-        let ratio = Ratio::of(&b, &a).expect("two lots of repeats");
+        let ratio = Ratio::between(&b, &a).expect("two lots of repeats");
         let (low, high) = ratio.interval.expect("six repeats");
         assert!((ratio.value - 1.045_529_801).abs() < 1e-9);
         assert!(
@@ -221,50 +227,50 @@ mod tests {
     #[test]
     fn a_ratio_needs_repeats_for_its_interval_and_a_denominator() {
         assert_eq!(
-            Ratio::of(&[3.0], &[2.0]),
+            Ratio::between(&[3.0], &[2.0]),
             Some(Ratio {
                 value: 1.5,
                 interval: None
             })
         );
-        assert_eq!(Ratio::of(&[3.0], &[0.0]), None);
-        assert_eq!(Ratio::of(&[], &[1.0]), None);
-        let noisy = Ratio::of(&[1.0, 2.0, 3.0], &[0.0, 1.0, 20.0]).expect("means exist");
+        assert_eq!(Ratio::between(&[3.0], &[0.0]), None);
+        assert_eq!(Ratio::between(&[], &[1.0]), None);
+        let noisy = Ratio::between(&[1.0, 2.0, 3.0], &[0.0, 1.0, 20.0]).expect("means exist");
         assert_eq!(noisy.interval, None);
     }
 
     #[test]
     fn fairness_is_one_for_equals_and_a_share_for_one_taker() {
         assert_eq!(
-            Fairness::of(&[5.0, 5.0, 5.0]),
+            Fairness::from_values(&[5.0, 5.0, 5.0]),
             Some(Fairness {
                 jain: 1.0,
                 max_over_min: Some(1.0)
             })
         );
         assert_eq!(
-            Fairness::of(&[8.0, 0.0, 0.0, 0.0]),
+            Fairness::from_values(&[8.0, 0.0, 0.0, 0.0]),
             Some(Fairness {
                 jain: 0.25,
                 max_over_min: None
             })
         );
-        assert_eq!(Fairness::of(&[8.0]), None);
-        assert_eq!(Fairness::of(&[0.0, 0.0]), None);
-        assert_eq!(Fairness::of(&[1.0, -1.0]), None);
+        assert_eq!(Fairness::from_values(&[8.0]), None);
+        assert_eq!(Fairness::from_values(&[0.0, 0.0]), None);
+        assert_eq!(Fairness::from_values(&[1.0, -1.0]), None);
     }
 
     proptest! {
         #[test]
         fn jain_lies_between_one_taker_and_equals(values in prop::collection::vec(0.0..1e6f64, 2..20)) {
-            if let Some(fairness) = Fairness::of(&values) {
+            if let Some(fairness) = Fairness::from_values(&values) {
                 prop_assert!(fairness.jain <= 1.0 && fairness.jain >= 1.0 / values.len() as f64 - 1e-12);
             }
         }
 
         #[test]
         fn a_mean_lies_within_its_ends(values in prop::collection::vec(-1e6..1e6f64, 2..20)) {
-            let summary = Summary::of(&values).expect("values");
+            let summary = Summary::from_values(&values).expect("values");
             let (low, high) = summary.ends().expect("two or more");
             prop_assert!(low <= summary.mean && summary.mean <= high);
             prop_assert!(summary.min <= summary.mean + 1e-6 && summary.mean <= summary.max + 1e-6);

@@ -26,6 +26,7 @@ mod expression;
 mod factors;
 mod grammar;
 mod host_file;
+mod host_probe;
 mod model;
 mod names;
 mod overrides;
@@ -59,8 +60,9 @@ pub use expression::{
     EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables,
 };
 pub use grammar::kinds::{ParseDurationError, parse_duration};
+pub use host_probe::host_probes;
 pub use model::{Measure, Study};
-pub use names::nearest as nearest_name;
+pub use names::{Named, nearest as nearest_name};
 pub use plan::{
     Callers, CpuPlace, Estimate, Expected, Factor, GuestGroup, HostFacts, Level, Plan,
     PlannedGuest, Point, Purpose, Search, Trial, Variant,

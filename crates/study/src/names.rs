@@ -1,7 +1,7 @@
 //! Names: the words of enumerations, and the name that was probably meant by a wrong one.
 
 /// An enumeration with the words for it.
-pub(crate) trait Named: Copy + PartialEq + 'static {
+pub trait Named: Copy + PartialEq + 'static {
     /// Word, value, meaning.
     const NAMES: &'static [(&'static str, Self, &'static str)];
 

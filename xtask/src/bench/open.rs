@@ -51,7 +51,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 fn open(rate: f64, max_in_flight: u32, precision: Precision) -> Load {
     Load::Open(OpenLoad {
         arrivals: Arrivals::Uniform,
-        profile: Profile::Constant(rate),
+        profile: Profile::level(rate),
         weights: Vec::new(),
         max_in_flight,
         precision,

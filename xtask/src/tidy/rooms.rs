@@ -138,7 +138,10 @@ mod tests {
             names_a_workload("if kind.name() == \"sample\" {"),
             Some((1, "\"sample\""))
         );
-        assert_eq!(names_a_workload("let sample = Sample::of(site);"), None);
+        assert_eq!(
+            names_a_workload("let sample = Sample::from_trial(site);"),
+            None
+        );
     }
 
     #[test]

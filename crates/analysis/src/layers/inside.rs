@@ -49,7 +49,7 @@ data! {
 
 impl Inside {
     /// Of a trial in which every machine answered at both ends of the window.
-    pub(super) fn of(record: &TrialRecord, measured: &Measurement) -> Option<Self> {
+    pub(super) fn from_trial(record: &TrialRecord, measured: &Measurement) -> Option<Self> {
         let mut names: Vec<&str> = record
             .machines
             .iter()

@@ -38,7 +38,11 @@ pub(super) struct Use {
 
 impl Use {
     /// Of a trial whose guests used `cores` of `capacity`.
-    pub(super) fn of(measured: &Measurement, cores: Option<f64>, capacity: f64) -> Self {
+    pub(super) fn from_measurement(
+        measured: &Measurement,
+        cores: Option<f64>,
+        capacity: f64,
+    ) -> Self {
         Self {
             idle: match measured.mode {
                 Mode::Closed => pausing(measured),

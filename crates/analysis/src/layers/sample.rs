@@ -38,7 +38,7 @@ pub(super) struct Sample {
 
 impl Sample {
     /// Of a trial that ended well.
-    pub(super) fn of(site: &Site<'_>, trial: &TrialData) -> Option<Self> {
+    pub(super) fn from_trial(site: &Site<'_>, trial: &TrialData) -> Option<Self> {
         let (record, measured) = trial.valid()?;
         let per_minute = measured.units_per_minute();
         let info = measured.info()?;
@@ -60,8 +60,8 @@ impl Sample {
             parts_us: parts(record, measured, us),
             elsewhere_us: elsewhere(record, measured).and_then(us),
             accelerator: accelerator(record),
-            used: Use::of(measured, cores, capacity(site.point, site.kind)),
-            inside: Inside::of(record, measured),
+            used: Use::from_measurement(measured, cores, capacity(site.point, site.kind)),
+            inside: Inside::from_trial(record, measured),
         })
     }
 }

@@ -73,7 +73,7 @@ impl Calibration {
     ///
     /// # Errors
     /// When no trial has counters or they show no demand.
-    pub fn of(readings: &[Reading]) -> Result<Self, PredictError> {
+    pub fn fit(readings: &[Reading]) -> Result<Self, PredictError> {
         let mut numbers: Vec<u32> = readings
             .iter()
             .map(|reading| reading.shape.guests)
@@ -84,7 +84,7 @@ impl Calibration {
             let of = readings
                 .iter()
                 .filter(|reading| reading.shape.guests == guests);
-            of.filter_map(Row::of).collect()
+            of.filter_map(Row::from_reading).collect()
         };
         let regressed: Vec<DemandOf> = numbers
             .iter()
@@ -172,7 +172,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(reading: &Reading) -> Option<Self> {
+    fn from_reading(reading: &Reading) -> Option<Self> {
         let guests = f64::from(reading.shape.guests);
         Some(Self {
             load: reading.load,

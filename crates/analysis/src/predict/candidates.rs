@@ -100,7 +100,7 @@ pub struct Candidates {
 impl Candidates {
     /// Fit all.
     #[must_use]
-    pub fn of(readings: &Readings) -> Self {
+    pub fn fit(readings: &Readings) -> Self {
         let structures = Method::ALL
             .into_iter()
             .filter(|method| method.holds_for_any_layout());

@@ -28,7 +28,7 @@ pub struct Trialled {
 impl Trialled {
     /// Of a method on held-out readings; `None` when it does not predict all of them.
     #[must_use]
-    pub fn of(method: Method, candidates: &Candidates, held: &Readings) -> Option<Self> {
+    pub fn score(method: Method, candidates: &Candidates, held: &Readings) -> Option<Self> {
         let lots = held.lots();
         let throughput = lots.iter().map(|lot| {
             let predicted = candidates.throughput(method, &lot[0].shape, lot[0].load)?;
@@ -51,7 +51,7 @@ impl Trialled {
     /// Mean absolute error of throughput, as a share.
     #[must_use]
     pub fn mape(&self) -> f64 {
-        PredictionError::of(&self.throughput).map_or(f64::INFINITY, |error| error.mape)
+        PredictionError::from_pairs(&self.throughput).map_or(f64::INFINITY, |error| error.mape)
     }
 }
 
@@ -73,7 +73,7 @@ impl Choice {
     ///
     /// # Errors
     /// When every method is refused.
-    pub fn of(
+    pub fn choose(
         readings: &Readings,
         candidates: &Candidates,
         any_layout: bool,
@@ -98,10 +98,10 @@ impl Choice {
                 });
             }
         };
-        let below = Candidates::of(&split.fitted);
+        let below = Candidates::fit(&split.fitted);
         let trialled: Vec<Trialled> = methods
             .iter()
-            .filter_map(|method| Trialled::of(*method, &below, &split.held))
+            .filter_map(|method| Trialled::score(*method, &below, &split.held))
             .collect();
         // A straight line knows no ceiling, and below the knee nothing tells that it is wrong.
         let bent = |trialled: &&Trialled| trialled.method != Method::Linear;

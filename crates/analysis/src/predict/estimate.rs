@@ -53,7 +53,7 @@ pub(crate) fn fit(
     if readings.all.is_empty() {
         return Err(PredictError::NoTrials);
     }
-    let calibration = Calibration::of(&readings.all);
+    let calibration = Calibration::fit(&readings.all);
     let lots: Vec<Lot<'_>> = readings.lots().into_iter().map(lot).collect();
     let mut structure = Structure {
         scale: 1.0,

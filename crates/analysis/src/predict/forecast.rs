@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::UNIT_OF_WORK;
 use rookery_cast::truncate_u32;
 use rookery_study::Vcpus;
 use serde::Serialize;
@@ -165,19 +164,19 @@ impl Forecaster {
     ///
     /// # Errors
     /// When no model can be fitted.
-    pub fn of(readings: Readings, draws: usize, seed: u64) -> Result<Self, PredictError> {
-        let candidates = Candidates::of(&readings);
-        let choice = Choice::of(&readings, &candidates, true)
-            .or_else(|_| Choice::of(&readings, &candidates, false))?;
-        let uncertainty = Uncertainty::of(&readings, &candidates, &choice, draws, seed);
-        let law = Choice::of(&readings, &candidates, false)
+    pub fn fit(readings: Readings, draws: usize, seed: u64) -> Result<Self, PredictError> {
+        let candidates = Candidates::fit(&readings);
+        let choice = Choice::choose(&readings, &candidates, true)
+            .or_else(|_| Choice::choose(&readings, &candidates, false))?;
+        let uncertainty = Uncertainty::resample(&readings, &candidates, &choice, draws, seed);
+        let law = Choice::choose(&readings, &candidates, false)
             .ok()
             .filter(|law| !law.method.holds_for_any_layout());
         let law = law.map(|law| {
-            let uncertainty = Uncertainty::of(&readings, &candidates, &law, draws, seed);
+            let uncertainty = Uncertainty::resample(&readings, &candidates, &law, draws, seed);
             (law, uncertainty)
         });
-        let ratios = Ratios::of(&readings, &candidates, choice.method);
+        let ratios = Ratios::from_readings(&readings, &candidates, choice.method);
         Ok(Self {
             readings,
             candidates,
@@ -310,11 +309,12 @@ impl Forecaster {
     fn numbers(&self, shape: &Shape, load: f64, place: Place) -> Result<Numbers, PredictError> {
         let state = self.candidates.state(self.choice.method, shape, load);
         let (method, x, response) = self.throughput(shape, load, place, state.as_ref())?;
+        let unit = self.readings.workload.main_operation();
         let quantiles = PERCENTILES.into_iter().filter_map(|percentile| {
             let (seconds, by_model) =
-                self.quantile(shape, UNIT_OF_WORK, percentile, state.as_ref(), response?)?;
+                self.quantile(shape, unit, percentile, state.as_ref(), response?)?;
             Some(ForecastQuantile {
-                operation: self.readings.unit_operation.clone(),
+                operation: unit.to_owned(),
                 percentile,
                 seconds,
                 by_model,
@@ -420,7 +420,9 @@ impl Forecaster {
         response: Ranged,
     ) -> Option<(Ranged, bool)> {
         let state = state?;
-        if operation == UNIT_OF_WORK && self.ratios.model_holds(percentile) {
+        if operation == self.readings.workload.main_operation()
+            && self.ratios.model_holds(percentile)
+        {
             return Some((
                 response.times(state.quantile_s(percentile) / state.response_s, 0.0),
                 true,

@@ -97,7 +97,7 @@ impl Holdout {
         seed: u64,
     ) -> Result<Self, PredictError> {
         let split = Split::by_load(readings, share)?;
-        Self::of(&split, "the largest loads", draws, seed)
+        Self::hold_out(&split, "the largest loads", draws, seed)
     }
 
     /// Hold out the largest number of guests.
@@ -106,24 +106,24 @@ impl Holdout {
     /// When there is one number of guests, or nothing can be fitted without it.
     pub fn of_guests(readings: &Readings, draws: usize, seed: u64) -> Result<Self, PredictError> {
         let split = Split::by_guests(readings)?;
-        Self::of(&split, "the largest number of guests", draws, seed)
+        Self::hold_out(&split, "the largest number of guests", draws, seed)
     }
 
-    fn of(
+    fn hold_out(
         split: &Split,
         what: &'static str,
         draws: usize,
         seed: u64,
     ) -> Result<Self, PredictError> {
-        let candidates = Candidates::of(&split.fitted);
+        let candidates = Candidates::fit(&split.fitted);
         let shapes = split.fitted.shapes();
         let new_layouts = split
             .held
             .all
             .iter()
             .any(|reading| !shapes.iter().any(|shape| shape.same(&reading.shape)));
-        let choice = Choice::of(&split.fitted, &candidates, new_layouts)?;
-        let uncertainty = Uncertainty::of(&split.fitted, &candidates, &choice, draws, seed);
+        let choice = Choice::choose(&split.fitted, &candidates, new_layouts)?;
+        let uncertainty = Uncertainty::resample(&split.fitted, &candidates, &choice, draws, seed);
         let points: Option<Vec<HeldPoint>> = split
             .held
             .lots()
@@ -159,7 +159,7 @@ impl Holdout {
             .iter()
             .map(|point| (point.measured, point.predicted.value))
             .collect();
-        PredictionError::of(&pairs)
+        PredictionError::from_pairs(&pairs)
     }
 
     /// Share of held-out trials inside the intervals.
@@ -221,7 +221,7 @@ fn methods(split: &Split, candidates: &Candidates, chosen: Method) -> Vec<Method
     let mut all: Vec<MethodError> = Method::ALL
         .into_iter()
         .map(|method| {
-            let trialled = Trialled::of(method, candidates, &split.held);
+            let trialled = Trialled::score(method, candidates, &split.held);
             let refused = candidates.refusal(method);
             let refused = match (refused, &trialled) {
                 (None, None) => Some(PredictError::OtherLayout),
@@ -263,7 +263,7 @@ fn row(
     chosen: bool,
     naive: bool,
 ) -> MethodError {
-    let error = pairs.and_then(PredictionError::of);
+    let error = pairs.and_then(PredictionError::from_pairs);
     MethodError {
         name,
         mape: error.map(|error| error.mape),
@@ -339,10 +339,10 @@ impl HeldOutError {
     /// # Errors
     /// When there is no such error: too few loads, too few good trials, nothing that could
     /// be fitted.
-    pub fn of(run: &Run) -> Result<Self, PredictError> {
+    pub fn from_run(run: &Run) -> Result<Self, PredictError> {
         let mut reasons = Vec::new();
         let mut holdouts = Vec::new();
-        for readings in Readings::of(run) {
+        for readings in Readings::from_run(run) {
             match Holdout::of_loads(&readings, HELD_SHARE, DRAWS / 4, SEED) {
                 Ok(holdout) => holdouts.push(holdout),
                 Err(reason) => reasons.push(reason),
@@ -362,7 +362,7 @@ impl HeldOutError {
                     .map(|point| (point.measured, point.predicted.value))
             })
             .collect();
-        let error = PredictionError::of(&pairs)?;
+        let error = PredictionError::from_pairs(&pairs)?;
         let most = holdouts.iter().max_by_key(|holdout| holdout.points.len())?;
         let (model, unit) = (most.method.name(), most.unit);
         let loads = |of: &dyn Fn(&Holdout) -> Vec<f64>| {

@@ -97,7 +97,7 @@ struct Errors {
 }
 
 impl Errors {
-    fn of(trialled: &Trialled, parameters: usize) -> Self {
+    fn from_trialled(trialled: &Trialled, parameters: usize) -> Self {
         Self {
             throughput: reach(&trialled.throughput, parameters).unwrap_or(UNKNOWN_ERROR),
             response: reach(&trialled.response, parameters).unwrap_or(3.0 * UNKNOWN_ERROR),
@@ -119,25 +119,25 @@ fn reach(pairs: &[(f64, f64)], parameters: usize) -> Option<f64> {
 impl Uncertainty {
     /// Of a chosen method, with `draws` refits from this seed.
     #[must_use]
-    pub fn of(
+    pub fn resample(
         readings: &Readings,
         candidates: &Candidates,
         choice: &Choice,
         draws: usize,
         seed: u64,
     ) -> Self {
-        let fitted = Trialled::of(choice.method, candidates, readings);
+        let fitted = Trialled::score(choice.method, candidates, readings);
         let inside = fitted.map_or(
             Errors {
                 throughput: UNKNOWN_ERROR,
                 response: 3.0 * UNKNOWN_ERROR,
             },
-            |fitted| Errors::of(&fitted, 2),
+            |fitted| Errors::from_trialled(&fitted, 2),
         );
         let outside = choice
             .trialled
             .as_ref()
-            .map_or(inside, |trialled| Errors::of(trialled, 0));
+            .map_or(inside, |trialled| Errors::from_trialled(trialled, 0));
         Self {
             draws: candidates.structure(choice.method).map_or_else(
                 |_| Vec::new(),

@@ -5,10 +5,6 @@
 //! all models fitted to them; [`Choice`] picks one by its error on held-out loads; [`Holdout`] and
 //! [`HeldOutError`] measure that error honestly: what is held out is seen by no fit and no choice.
 
-/// The name under which the main operation of every workload stands in readings and forecasts, so
-/// that nothing behind them needs to know the workload.
-pub const UNIT_OF_WORK: &str = "order";
-
 mod calibrate;
 mod candidates;
 mod choose;

@@ -256,7 +256,7 @@ fn amount(load: f64) -> Users {
 /// search. `None` when there are no limits on percentiles, or nothing can be fitted yet.
 #[must_use]
 pub fn predicted_knee(run: &Run, variant: u32, guests: u32, vcpus: Vcpus) -> Option<Expected> {
-    let readings = Readings::of(run)
+    let readings = Readings::from_run(run)
         .into_iter()
         .find(|readings| readings.variant == variant)?;
     let shape = shape(run, variant, guests, vcpus, Host::default()).ok()?;
@@ -267,7 +267,7 @@ pub fn predicted_knee(run: &Run, variant: u32, guests: u32, vcpus: Vcpus) -> Opt
             .iter()
             .map(crate::predict::Reading::load_per_core)
             .fold(0.0, f64::max);
-    let forecaster = Forecaster::of(readings, 0, 0).ok()?;
+    let forecaster = Forecaster::fit(readings, 0, 0).ok()?;
     let up_to = |keeps: fn(Ranged) -> bool| forecaster.largest_load(&shape, most, keeps);
     let load = up_to(|limit| limit.value <= 1.0).filter(|load| *load < most)?;
     let (low, high) = (

@@ -6,7 +6,7 @@
 //! queueing sets in). The model's own percentiles of the whole order are used where they were
 //! within 20 % of the measured at every load.
 
-use super::UNIT_OF_WORK;
+use rookery_workload::WorkloadInfo;
 
 use crate::mean::mean;
 use crate::predict::{
@@ -45,13 +45,18 @@ struct RatioAt {
 #[derive(Clone, Debug)]
 pub(crate) struct Ratios {
     rows: Vec<Row>,
-    /// Percentiles of the order that the model predicts well enough.
+    /// Percentiles of the unit of work that the model predicts well enough.
     by_model: Vec<f64>,
+    workload: &'static WorkloadInfo,
 }
 
 impl Ratios {
     /// Of readings, with the pressures of a fitted queueing model.
-    pub(crate) fn of(readings: &Readings, candidates: &Candidates, method: Method) -> Self {
+    pub(crate) fn from_readings(
+        readings: &Readings,
+        candidates: &Candidates,
+        method: Method,
+    ) -> Self {
         let mut keys: Vec<(String, f64)> = Vec::new();
         for quantile in readings.all.iter().flat_map(|reading| &reading.quantiles) {
             if !keys
@@ -70,11 +75,12 @@ impl Ratios {
         let rows = keys.iter().flat_map(|(operation, percentile)| {
             by_shape().filter_map(|lots| row(lots, operation, *percentile))
         });
+        let unit = readings.workload.main_operation();
         let holds = |percentile: &f64| {
             let error = |(state, lot): &(State, &[Reading])| {
                 let values: Vec<f64> = lot
                     .iter()
-                    .filter_map(|reading| value(reading, UNIT_OF_WORK, *percentile))
+                    .filter_map(|reading| value(reading, unit, *percentile))
                     .collect();
                 Some((state.quantile_s(*percentile) / mean(&values)? - 1.0).abs())
             };
@@ -86,10 +92,11 @@ impl Ratios {
         Self {
             rows: rows.collect(),
             by_model: PERCENTILES.into_iter().filter(holds).collect(),
+            workload: readings.workload,
         }
     }
 
-    /// Whether the model's own percentile of the order was near the measured one at every load.
+    /// Whether the model's own percentile of the unit of work was near the measured one at every load.
     pub(crate) fn model_holds(&self, percentile: f64) -> bool {
         self.by_model.contains(&percentile)
     }
@@ -99,7 +106,7 @@ impl Ratios {
         let of = self
             .rows
             .iter()
-            .filter(|row| row.percentile == percentile && row.operation != UNIT_OF_WORK);
+            .filter(|row| row.percentile == percentile && self.workload.is_request(&row.operation));
         of.map(|row| row.operation.clone()).collect()
     }
 

@@ -1,10 +1,10 @@
 //! What the trials of a run say, in the words of queueing theory: load, throughput, response time,
 //! busy cores.
 
-use super::UNIT_OF_WORK;
 use rookery_cast::truncate_u64;
 use rookery_stats::{Measurement, Pacing, ResourceSample, qos::PercentileLimit};
 use rookery_study::{Load, Point, Study};
+use rookery_workload::WorkloadInfo;
 use serde::Serialize;
 
 use crate::{Run, cpu, predict::shape::Shape};
@@ -35,7 +35,7 @@ pub enum Offer {
 }
 
 impl Offer {
-    fn of(load: &Load, study: &Study) -> Self {
+    fn from_load(load: &Load, study: &Study) -> Self {
         match load.open() {
             Some(open) => Self::Open {
                 acts: open.visit.mean_acts(),
@@ -154,14 +154,14 @@ pub struct Readings {
     pub all: Vec<Reading>,
     /// Trials that are left out, and why.
     pub left_out: Vec<String>,
-    /// The operation that the unit of work is, as the workload names it.
-    pub unit_operation: String,
+    /// What users do.
+    pub workload: &'static WorkloadInfo,
 }
 
 impl Readings {
     /// Of every variant of a run, in the order of the plan.
     #[must_use]
-    pub fn of(run: &Run) -> Vec<Self> {
+    pub fn from_run(run: &Run) -> Vec<Self> {
         run.header
             .plan
             .variants
@@ -185,11 +185,11 @@ impl Readings {
         let mut readings = Self {
             variant,
             levels,
-            offer: Offer::of(&study.load, study).as_measured(run, variant),
+            offer: Offer::from_load(&study.load, study).as_measured(run, variant),
             limits: study.qos.percentiles.clone(),
             all: Vec::new(),
             left_out: Vec::new(),
-            unit_operation: UNIT_OF_WORK.to_owned(),
+            workload: study.workload.kind().info(),
         };
         for trial in &run.trials {
             let point = plan
@@ -199,9 +199,6 @@ impl Readings {
             let (Some(point), Some((record, measured))) = (point, trial.valid()) else {
                 continue;
             };
-            measured
-                .main_operation()
-                .clone_into(&mut readings.unit_operation);
             match reading(
                 trial.row.trial.id,
                 point,
@@ -315,34 +312,32 @@ fn reading(
         return Err(UnfitTrial::NothingDone);
     }
     let mut quantiles: Vec<Quantile> = Vec::new();
-    let mut add = |operation: &str, name: &str, percentile: f64| {
+    let mut add = |operation: &str, percentile: f64| {
         let known = quantiles
             .iter()
-            .any(|q| q.operation == name && q.percentile == percentile);
+            .any(|q| q.operation == operation && q.percentile == percentile);
         let value = measured
             .latencies(operation)
             .supported_percentile_us(percentile);
         if let (false, Some(us)) = (known, value) {
             quantiles.push(Quantile {
-                operation: name.to_owned(),
+                operation: operation.to_owned(),
                 percentile,
                 seconds: us as f64 / 1e6,
             });
         }
     };
-    // The main operation stands under one name, so that nothing behind this needs to know the
-    // workload.
     PERCENTILES
         .into_iter()
-        .for_each(|percentile| add(measured.main_operation(), UNIT_OF_WORK, percentile));
+        .for_each(|percentile| add(measured.main_operation(), percentile));
     for limit in &study.qos.percentiles {
         for operation in limited(measured, limit) {
-            add(operation, operation, limit.percentile);
+            add(operation, limit.percentile);
         }
     }
     Ok(Reading {
         trial,
-        shape: Shape::of(point, &study.guest),
+        shape: Shape::from_point(point, &study.guest),
         load,
         x,
         response_s,

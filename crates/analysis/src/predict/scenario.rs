@@ -74,7 +74,7 @@ pub fn shape(
         point.variant == variant && point.guests() == guests && point.only_group().vcpus == vcpus
     });
     match measured.filter(|_| host == Host::default()) {
-        Some(point) => Ok(Shape::of(point, &study.guest)),
+        Some(point) => Ok(Shape::from_point(point, &study.guest)),
         None => planned(run, study, guests, vcpus, host),
     }
 }
@@ -116,7 +116,7 @@ fn planned(
         .ok_or_else(|| PredictError::NotPlanned {
             problems: vec!["it has no point".to_owned()],
         })?;
-    Ok(Shape::of(point, &study.guest))
+    Ok(Shape::from_point(point, &study.guest))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]

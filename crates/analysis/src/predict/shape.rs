@@ -33,7 +33,7 @@ pub struct Shape {
 impl Shape {
     /// The shape of a planned point of these guests.
     #[must_use]
-    pub fn of(point: &Point, guest: &GuestShape) -> Self {
+    pub fn from_point(point: &Point, guest: &GuestShape) -> Self {
         let group = point.only_group();
         let width = group.pins.iter().map(Vec::len).max().unwrap_or(1).max(1);
         let servers = u32::try_from(width)

@@ -187,7 +187,7 @@ impl Structure {
         let of_cpu = if shared { free.min(guests * cap) } else { cap } / demand;
         let of_hidden = f64::from(copies) / self.hidden_s;
         Some(Part {
-            flow: Flow::of(&stations, inside).ok()?,
+            flow: Flow::solve(&stations, inside).ok()?,
             guests: f64::from(copies),
             times: if shared { 1.0 } else { guests },
             ceiling: of_cpu.min(of_hidden),
@@ -328,6 +328,6 @@ fn together(guest: &Capacity, group: Group, free: f64, inside: u32) -> Option<Ca
         capacity: guest.clone(),
     };
     let stations = vec![station; group.guests as usize];
-    let flow = Flow::of(&stations, inside).ok()?.limited(free);
+    let flow = Flow::solve(&stations, inside).ok()?.limited(free);
     Some(Capacity::Measured(flow.rates().to_vec()))
 }

@@ -21,11 +21,11 @@ fn ladder(world: &World, repeats: u32) -> Run {
 }
 
 fn readings(run: &Run) -> Readings {
-    Readings::of(run).remove(0)
+    Readings::from_run(run).remove(0)
 }
 
 fn forecaster(run: &Run) -> Forecaster {
-    Forecaster::of(readings(run), 20, SEED).expect("models fit")
+    Forecaster::fit(readings(run), 20, SEED).expect("models fit")
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn calibration_finds_demand_background_and_growth() {
         background: 0.03,
         ..World::PLAIN
     };
-    let found = Calibration::of(&readings(&run(&study("[1, 2, 4]", &LADDER, 3), &world, 2)).all)
+    let found = Calibration::fit(&readings(&run(&study("[1, 2, 4]", &LADDER, 3), &world, 2)).all)
         .expect("counters");
     let first = &found.demands[0];
     let (low, high) = first.interval_s.expect("a regression");
@@ -65,7 +65,7 @@ fn a_demand_that_changes_with_load_is_told() {
         let x = reading.x;
         reading.cores = Some(0.002 * x + 8e-6 * x * x);
     }
-    let found = Calibration::of(&readings.all).expect("counters");
+    let found = Calibration::fit(&readings.all).expect("counters");
     let change = found.demands[0].changes_by.expect("a bend");
     assert!((0.5..3.0).contains(&change), "{change}");
     let top = readings
@@ -89,7 +89,7 @@ fn waking_up_bends_the_line_and_leaves_the_ceiling() {
         reading.cores = Some((0.008 * x / (1.0 + 0.003 * x)).min(1.0));
     }
     let below = Split::by_load(&readings, 0.5).expect("eight loads").fitted;
-    let candidates = Candidates::of(&below);
+    let candidates = Candidates::fit(&below);
     let structure = candidates.structure(Method::Counters).expect("counters");
     let demand = &structure.calibration.as_ref().expect("counters").demands[0];
     assert!(
@@ -124,7 +124,7 @@ fn product_form_systems_are_predicted_from_their_lower_half() {
         },
     ];
     for world in worlds {
-        let error = HeldOutError::of(&ladder(&world, 3)).expect("eight loads");
+        let error = HeldOutError::from_run(&ladder(&world, 3)).expect("eight loads");
         assert!(error.mape < 0.03, "{world:?} {error:#?}");
         assert_eq!(
             (error.model, error.unit),
@@ -184,7 +184,7 @@ fn a_lock_that_no_counter_shows_is_found_in_throughput() {
         matches!(refused, Err(PredictError::NotTheCpu { .. })),
         "{refused:?}"
     );
-    let plain = Candidates::of(&readings(&ladder(&World::PLAIN, 3)));
+    let plain = Candidates::fit(&readings(&ladder(&World::PLAIN, 3)));
     assert!(
         plain
             .structure(Method::Hidden)
@@ -209,7 +209,7 @@ fn without_counters_throughput_must_show_the_ceiling() {
     assert!((ceiling / 200.0 - 1.0).abs() < 0.03, "{ceiling}");
     // Below the knee nothing shows it.
     let below = Split::by_load(&readings(&run), 0.6).expect("loads").fitted;
-    let refused = Candidates::of(&below);
+    let refused = Candidates::fit(&below);
     assert!(
         refused
             .structure(Method::Counters)
@@ -290,14 +290,14 @@ fn numbers_are_refused_far_from_what_was_measured() {
 
 #[test]
 fn too_few_loads_have_no_held_out_error() {
-    let refused =
-        HeldOutError::of(&run(&study("1", &[16, 64], 3), &World::PLAIN, 1)).expect_err("two loads");
+    let refused = HeldOutError::from_run(&run(&study("1", &[16, 64], 3), &World::PLAIN, 1))
+        .expect_err("two loads");
     assert_eq!(
         refused.to_string(),
         "only 2 different loads per core were measured, and 3 are needed to hold out 1"
     );
-    let refused =
-        HeldOutError::of(&run(&study("1", &[16], 3), &World::PLAIN, 1)).expect_err("one load");
+    let refused = HeldOutError::from_run(&run(&study("1", &[16], 3), &World::PLAIN, 1))
+        .expect_err("one load");
     assert_eq!(
         refused.to_string(),
         "only one load per core was measured, and a curve needs 3 different ones or more"
@@ -305,7 +305,9 @@ fn too_few_loads_have_no_held_out_error() {
     let mut empty = ladder(&World::PLAIN, 1);
     empty.trials.clear();
     assert_eq!(
-        HeldOutError::of(&empty).expect_err("no trial").to_string(),
+        HeldOutError::from_run(&empty)
+            .expect_err("no trial")
+            .to_string(),
         "no trial is good enough to fit"
     );
 }
@@ -423,7 +425,7 @@ fn intervals_hold_new_runs() {
             ..World::PLAIN
         };
         let run = run(&study("1", &[10, 20, 40, 60, 80], 3), &world, 100 + seed);
-        let forecaster = Forecaster::of(readings(&run), 40, seed).expect("models fit");
+        let forecaster = Forecaster::fit(readings(&run), 40, seed).expect("models fit");
         let shape = &forecaster.readings.shapes()[0];
         for users in [30, 70, 120] {
             let truth = world.play(1, users, 999 + seed, 3000).x * 60.0;

@@ -2,10 +2,9 @@
 
 use std::f64::consts::TAU;
 
-use crate::{
-    load::{Profile, Step},
-    phases::Phases,
-};
+use rookery_study::{Course as Shares, CourseStep};
+
+use crate::{load::Profile, phases::Phases};
 
 /// More halvings of an interval than a double has digits.
 const HALVINGS: usize = 64;
@@ -199,50 +198,40 @@ fn edge(shape: Shape, length_s: f64, u: f64) -> f64 {
 
 /// The pieces of a profile over a window of `steady_s`, with their lengths.
 fn pieces(profile: &Profile, steady_s: f64) -> Vec<(Shape, f64)> {
-    match profile {
-        Profile::Constant(rate) => vec![(
-            Shape::Line {
-                from: *rate,
-                to: *rate,
-            },
-            steady_s,
-        )],
-        Profile::Ramp { from, to } => vec![(
-            Shape::Line {
-                from: *from,
-                to: *to,
-            },
-            steady_s,
-        )],
-        Profile::Swing {
-            mean,
-            amplitude,
-            period,
-        } => vec![(
+    let rate = profile.rate_per_s;
+    let line = |from, to| Shape::Line {
+        from: from * rate,
+        to: to * rate,
+    };
+    match &profile.course {
+        Shares::Level => vec![(line(1.0, 1.0), steady_s)],
+        Shares::Ramp { from, to } => vec![(line(*from, *to), steady_s)],
+        Shares::Swing { amplitude, period } => vec![(
             Shape::Wave {
-                mean: *mean,
+                mean: rate,
                 amplitude: *amplitude,
                 period_s: period.as_secs_f64(),
             },
             steady_s,
         )],
-        Profile::Steps(steps) => staircase(steps, steady_s),
+        Shares::Steps(steps) => staircase(steps, rate, steady_s),
     }
 }
 
 /// Steps one after the other, cut at the end of the window or made to last until then.
-fn staircase(steps: &[Step], steady_s: f64) -> Vec<(Shape, f64)> {
+fn staircase(steps: &[CourseStep], rate: f64, steady_s: f64) -> Vec<(Shape, f64)> {
     let (mut left_s, mut before) = (steady_s, None);
     let mut pieces = Vec::new();
     for step in steps.iter().filter(|step| !step.length.is_zero()) {
         let length_s = step.length.as_secs_f64();
-        let from = before.filter(|_| step.linear).unwrap_or(step.rate);
+        let end = step.share * rate;
+        let from = before.filter(|_| step.linear).unwrap_or(end);
         let kept_s = length_s.min(left_s);
-        let to = from + (step.rate - from) * kept_s / length_s;
+        let to = from + (end - from) * kept_s / length_s;
         if kept_s > 0.0 {
             pieces.push((Shape::Line { from, to }, kept_s));
         }
-        (left_s, before) = (left_s - kept_s, Some(step.rate));
+        (left_s, before) = (left_s - kept_s, Some(end));
     }
     if let Some(rate) = before.filter(|_| left_s > 0.0) {
         pieces.push((
@@ -277,7 +266,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_constant_rate_is_climbed_held_and_left() {
-        let course = Course::new(&Profile::Constant(100.0), &phases(4.0, 2.0, 10.0, 6.0));
+        let course = Course::new(&Profile::level(100.0), &phases(4.0, 2.0, 10.0, 6.0));
         let expected = [
             (2.0, 50.0),
             (4.0, 200.0),
@@ -307,12 +296,12 @@ pub(crate) mod tests {
 
     #[test]
     fn steps_are_cut_at_the_window_or_last_until_its_end() {
-        let step = |seconds, rate, linear| Step {
+        let step = |seconds, share, linear| CourseStep {
             length: Duration::from_secs(seconds),
-            rate,
+            share,
             linear,
         };
-        let profile = Profile::Steps(vec![
+        let profile = steps(vec![
             step(2, 10.0, true),
             step(4, 30.0, true),
             step(1, 5.0, false),
@@ -341,12 +330,12 @@ pub(crate) mod tests {
 
     #[test]
     fn a_silence_is_passed_over() {
-        let step = |seconds, rate| Step {
+        let step = |seconds, share| CourseStep {
             length: Duration::from_secs(seconds),
-            rate,
+            share,
             linear: false,
         };
-        let profile = Profile::Steps(vec![step(1, 4.0), step(5, 0.0), step(1, 4.0)]);
+        let profile = steps(vec![step(1, 4.0), step(5, 0.0), step(1, 4.0)]);
         let course = Course::new(&profile, &phases(0.0, 0.0, 7.0, 0.0));
         let times: Vec<f64> = (0..8)
             .filter_map(|n| course.when(f64::from(n) + 0.5))
@@ -356,30 +345,37 @@ pub(crate) mod tests {
             [0.125, 0.375, 0.625, 0.875, 6.125, 6.375, 6.625, 6.875]
         );
         assert_eq!(
-            Course::new(&Profile::Constant(0.0), &phases(1.0, 1.0, 1.0, 1.0)).when(0.0),
+            Course::new(&Profile::level(0.0), &phases(1.0, 1.0, 1.0, 1.0)).when(0.0),
             None
         );
     }
 
+    /// Steps of these rates.
+    fn steps(steps: Vec<CourseStep>) -> Profile {
+        Profile {
+            rate_per_s: 1.0,
+            course: Shares::Steps(steps),
+        }
+    }
+
     pub(crate) fn profile() -> impl Strategy<Value = Profile> {
-        let rate = || 0.0..5_000.0f64;
-        let step = (1u64..4_000, rate(), any::<bool>()).prop_map(|(millis, rate, linear)| Step {
-            length: Duration::from_millis(millis),
-            rate,
-            linear,
-        });
-        prop_oneof![
-            rate().prop_map(Profile::Constant),
-            prop::collection::vec(step, 1..6).prop_map(Profile::Steps),
-            (rate(), rate()).prop_map(|(from, to)| Profile::Ramp { from, to }),
-            (rate(), 0.0..=1.0f64, 100u64..20_000).prop_map(|(mean, amplitude, millis)| {
-                Profile::Swing {
-                    mean,
-                    amplitude,
-                    period: Duration::from_millis(millis),
-                }
+        let share = || 0.0..50.0f64;
+        let step =
+            (1u64..4_000, share(), any::<bool>()).prop_map(|(millis, share, linear)| CourseStep {
+                length: Duration::from_millis(millis),
+                share,
+                linear,
+            });
+        let course = prop_oneof![
+            Just(Shares::Level),
+            prop::collection::vec(step, 1..6).prop_map(Shares::Steps),
+            (share(), share()).prop_map(|(from, to)| Shares::Ramp { from, to }),
+            (0.0..=1.0f64, 100u64..20_000).prop_map(|(amplitude, millis)| Shares::Swing {
+                amplitude,
+                period: Duration::from_millis(millis),
             }),
-        ]
+        ];
+        (0.0..100.0f64, course).prop_map(|(rate_per_s, course)| Profile { rate_per_s, course })
     }
 
     proptest! {

@@ -183,7 +183,7 @@ mod tests {
     const ALONE: Share = Share { thread: 0, of: 1 };
 
     fn small(max_in_flight: u32) -> ArrivalQueue {
-        let profile = Profile::Constant(10.0);
+        let profile = Profile::level(10.0);
         queue(profile, Arrivals::Uniform, max_in_flight, 1, ALONE)
     }
 
@@ -201,7 +201,7 @@ mod tests {
         let most: Vec<u32> = (0..3)
             .map(|thread| {
                 let share = Share { thread, of: 3 };
-                let queue = queue(Profile::Constant(10.0), Arrivals::Uniform, 8, 1, share);
+                let queue = queue(Profile::level(10.0), Arrivals::Uniform, 8, 1, share);
                 queue.guests.borrow()[1].most
             })
             .collect();

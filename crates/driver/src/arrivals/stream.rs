@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn uniform_arrivals_keep_their_distance_and_guests_alternate() {
-        let load = load(Arrivals::Uniform, Profile::Constant(2.0));
+        let load = load(Arrivals::Uniform, Profile::level(2.0));
         assert_eq!(
             times(&load, 2.0, 0, 1, ALONE, 1),
             [250_000_000, 750_000_000, 1_250_000_000, 1_750_000_000]
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_weight_multiplies_the_rate() {
         for arrivals in [Arrivals::Uniform, Arrivals::Poisson] {
-            let mut load = load(arrivals, Profile::Constant(1_000.0));
+            let mut load = load(arrivals, Profile::level(1_000.0));
             load.weights = vec![1.0, 2.5];
             let counts = [0, 1].map(|guest| times(&load, 20.0, guest, 2, ALONE, 3).len() as f64);
             // Five standard deviations of a Poisson number.
@@ -230,7 +230,7 @@ mod tests {
         /// kurtosis 9).
         #[test]
         fn poisson_gaps_have_the_mean_and_the_variance_of_an_exponential(seed in any::<u64>(), rate in 1.0..20_000.0f64) {
-            let all = times(&load(Arrivals::Poisson, Profile::Constant(rate)), 50_000.0 / rate, 0, 1, ALONE, seed);
+            let all = times(&load(Arrivals::Poisson, Profile::level(rate)), 50_000.0 / rate, 0, 1, ALONE, seed);
             let gaps: Vec<f64> = all.windows(2).map(|pair| (pair[1] - pair[0]) as f64 * rate / 1e9).collect();
             let n = gaps.len() as f64;
             let mean = gaps.iter().sum::<f64>() / n;

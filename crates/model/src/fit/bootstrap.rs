@@ -40,7 +40,12 @@ impl Bootstrap {
     /// Resample `draws` times and refit. `None` without degrees of freedom, or when fewer than half
     /// of the draws can be fitted.
     #[must_use]
-    pub fn of(fit: &UslFit, observations: &Observations, draws: usize, seed: u64) -> Option<Self> {
+    pub fn resample(
+        fit: &UslFit,
+        observations: &Observations,
+        draws: usize,
+        seed: u64,
+    ) -> Option<Self> {
         if fit.df == 0 || draws == 0 {
             return None;
         }

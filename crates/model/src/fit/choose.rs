@@ -217,7 +217,7 @@ fn fit(model: Model, observations: &Observations, options: &Options) -> Option<F
 fn candidate(model: Model, observations: &Observations, options: &Options) -> Candidate {
     let fitted = fit(model, observations, options);
     let goodness = fitted.as_ref().map(|fitted| {
-        Goodness::of(observations, options.weights, fitted.parameters(), |n| {
+        Goodness::judge(observations, options.weights, fitted.parameters(), |n| {
             fitted.throughput(n)
         })
     });
@@ -319,7 +319,7 @@ fn predict_held_out(
         .iter()
         .map(|run| (run.x, fitted.throughput(run.n)))
         .collect();
-    candidate.held_out = PredictionError::of(&pairs);
+    candidate.held_out = PredictionError::from_pairs(&pairs);
     let within = above.runs().iter().map(|run| {
         let interval = fitted.predict(run.n, below)?.run;
         Some(f64::from(u8::from(
@@ -338,7 +338,7 @@ fn held_out(below: &Observations, above: &Observations) -> Option<HeldOut> {
             .iter()
             .map(|run| (run.x, value(run.n)))
             .collect();
-        PredictionError::of(&pairs)
+        PredictionError::from_pairs(&pairs)
     };
     Some(HeldOut {
         loads: above.loads().iter().map(|load| load.n).collect(),

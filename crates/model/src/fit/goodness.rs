@@ -25,7 +25,7 @@ pub struct Goodness {
 
 impl Goodness {
     /// Of a curve with `parameters` parameters.
-    pub(crate) fn of(
+    pub(crate) fn judge(
         observations: &Observations,
         weights: Weights,
         parameters: usize,
@@ -155,7 +155,7 @@ pub struct PredictionError {
 impl PredictionError {
     /// Of pairs (measured, predicted), measured > 0; `None` without pairs.
     #[must_use]
-    pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+    pub fn from_pairs(pairs: &[(f64, f64)]) -> Option<Self> {
         if pairs.is_empty() {
             return None;
         }

@@ -43,7 +43,7 @@ impl Flow {
     ///
     /// # Errors
     /// When a value is out of range, a station is a delay, or the network is too large.
-    pub fn of(stations: &[Station], most: u32) -> Result<Self, ModelError> {
+    pub fn solve(stations: &[Station], most: u32) -> Result<Self, ModelError> {
         check(stations, 0.0, most)?;
         if stations
             .iter()
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn one_convolution_answers_as_the_exact_solution() {
         let stations = [Station::servers(0.4, 4), Station::queue(0.05)];
-        let flow = Flow::of(&stations, 40).expect("valid");
+        let flow = Flow::solve(&stations, 40).expect("valid");
         for users in [1_u32, 7, 20, 40] {
             let exact = solve(&stations, 1.0, users).expect("valid");
             let found = flow.closed(1.0, f64::from(users)).expect("valid");
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn an_open_station_with_room_is_a_queue_of_erlang() {
-        let flow = Flow::of(&[Station::servers(0.1, 4)], 400).expect("valid");
+        let flow = Flow::solve(&[Station::servers(0.1, 4)], 400).expect("valid");
         let (found, erlang) = (
             flow.open(30.0, 400).expect("valid"),
             Multiserver::new(30.0, 0.1, 4).expect("valid"),
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn the_deviation_is_that_of_one_station() {
         // Mean and 95 % of the exact mixture agree with a gamma distribution of these moments.
-        let found = Flow::of(&[Station::queue(0.1)], 30)
+        let found = Flow::solve(&[Station::queue(0.1)], 30)
             .expect("valid")
             .closed(2.5, 30.0)
             .expect("valid");
@@ -348,7 +348,7 @@ mod tests {
             capacity: Capacity::Measured(vec![1.0, 1.8, 1.2]),
         };
         let (flow, exact) = (
-            Flow::of(std::slice::from_ref(&slower), 30),
+            Flow::solve(std::slice::from_ref(&slower), 30),
             solve(&[slower], 1.0, 30),
         );
         let x = flow
@@ -360,9 +360,9 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        assert!(Flow::of(&[Station::delay(1.0)], 3).is_err());
-        assert!(Flow::of(&[], 3).is_err());
-        let flow = Flow::of(&[Station::queue(1.0)], 3)
+        assert!(Flow::solve(&[Station::delay(1.0)], 3).is_err());
+        assert!(Flow::solve(&[], 3).is_err());
+        let flow = Flow::solve(&[Station::queue(1.0)], 3)
             .expect("valid")
             .limited(0.5);
         assert_eq!(flow.rates(), [0.5, 0.5, 0.5]);

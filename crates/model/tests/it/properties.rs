@@ -256,7 +256,7 @@ fn runs_are_resampled_within_their_loads() {
         });
     let data = Observations::new(runs.collect()).expect("valid");
     let fit = fit_usl(&data, Family::Usl, Weights::Variance, None).expect("fits");
-    let drawn = Bootstrap::of(&fit, &data, 500, 3).expect("draws");
+    let drawn = Bootstrap::resample(&fit, &data, 500, 3).expect("draws");
     assert!(drawn.by_runs && drawn.draws == 500);
     assert!(
         drawn.lambda.low < fit.law.lambda && fit.law.lambda < drawn.lambda.high,

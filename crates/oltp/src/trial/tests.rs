@@ -40,7 +40,7 @@ pub(super) fn config() -> TrialConfig {
 fn open_load() -> OpenLoad {
     OpenLoad {
         arrivals: Arrivals::Poisson,
-        profile: Profile::Constant(100.0),
+        profile: Profile::level(100.0),
         weights: Vec::new(),
         max_in_flight: 10,
         precision: Precision::Exact,

@@ -251,7 +251,7 @@ fn arrivals_beyond_the_limit_are_dropped_and_counted() {
     config.load = Load::Open(OpenLoad {
         arrivals: rookery_driver::Arrivals::Poisson,
         // More than two connections ever serve.
-        profile: rookery_driver::Profile::Constant(50_000.0),
+        profile: rookery_driver::Profile::level(50_000.0),
         weights: Vec::new(),
         max_in_flight: 10,
         precision: rookery_driver::Precision::Batched,

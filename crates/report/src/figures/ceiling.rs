@@ -84,7 +84,7 @@ fn rates(direction: Direction, point: &PointIo) -> Vec<f64> {
 
 fn datum(direction: Direction, point: &PointIo) -> Option<Datum> {
     let values = rates(direction, point);
-    let summary = Summary::of(&values)?;
+    let summary = Summary::from_values(&values)?;
     let mut datum = Datum::named(&point.label, summary.mean);
     datum.ends = (values.len() > 1).then_some((summary.min, summary.max));
     Some(datum)

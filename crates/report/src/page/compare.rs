@@ -2,6 +2,7 @@
 
 use rookery_analysis::compare::{Comparison, Finding, Scale};
 use rookery_stats::Goal;
+use rookery_text::Zone;
 
 use super::sheet::{self, Section};
 use crate::{
@@ -24,7 +25,7 @@ use crate::{
 ///
 /// # Errors
 /// When the page cannot be put together: a fault of ours.
-pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
+pub fn html(comparison: &Comparison, zone: &Zone) -> Result<String, ReportError> {
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(Section::said(
         "answer",
@@ -32,7 +33,12 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
         "answer",
         answer(comparison),
     ));
-    sections.extend(Section::said("runs", "The runs", "said", runs(comparison)));
+    sections.extend(Section::said(
+        "runs",
+        "The runs",
+        "said",
+        runs(comparison, zone),
+    ));
     sections.extend(Section::table(
         "differing",
         "Not the same on both sides",

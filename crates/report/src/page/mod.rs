@@ -12,6 +12,7 @@ use minijinja::{Environment, UndefinedBehavior, escape_formatter, value::Serde};
 use serde::Serialize;
 
 use rookery_analysis::{Analysis, Run, storage::Ceiling};
+use rookery_text::Zone;
 
 use crate::{
     ReportError, draw,
@@ -48,7 +49,7 @@ struct Page<'a> {
     title: &'a str,
     question: Option<&'a str>,
     run_id: &'a str,
-    created_at: &'a str,
+    created_at: String,
     version: &'a str,
     counts: String,
     loop_type: String,
@@ -117,13 +118,14 @@ pub(crate) fn render(
     run: &Run,
     analysis: &Analysis,
     ceilings: &[Ceiling],
+    zone: &Zone,
 ) -> Result<String, ReportError> {
     let header = &run.header;
     let page = Page {
         title: &header.title,
         question: header.study.question.as_deref(),
         run_id: &header.run_id,
-        created_at: &header.created_at,
+        created_at: zone.to_second(&header.created_at),
         version: &header.rookery_version,
         counts: trial_counts(run),
         loop_type: loop_type(run),
@@ -154,9 +156,9 @@ pub(crate) fn render(
             .collect(),
         arrivals: tables::arrivals::table(run),
         workload: workloads::section(run, analysis),
-        facts: evidence::facts(run),
+        facts: evidence::facts(run, zone),
         points: evidence::points(run),
-        trials: evidence::trials(run),
+        trials: evidence::trials(run, zone),
         settings: settings::settings(run),
         audits: evidence::audits(run),
         errors: evidence::errors(run),

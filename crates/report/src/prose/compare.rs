@@ -5,6 +5,7 @@ use rookery_analysis::compare::{
     Comparison, Finding, LeftOut, Metric, NoneSeen, PROPOSED_FOR, Scale, Side, Unsaid, Verdict,
     WhyLeftOut,
 };
+use rookery_text::Zone;
 
 use super::{format, layers};
 
@@ -30,12 +31,12 @@ fn names(side: &[Side]) -> String {
 }
 
 /// One line per run.
-pub(crate) fn runs(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn runs(comparison: &Comparison, zone: &Zone) -> Vec<String> {
     let line = |role: &str, run: &Side| {
         let mut line = format!(
             "{role}: run {}, {}; {}; {} done",
             run.run_id,
-            run.created_at,
+            zone.to_second(&run.created_at),
             run.title,
             format::counted(run.done, "trial")
         );

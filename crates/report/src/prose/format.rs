@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_spread_shows_what_the_repeats_allow() {
-        let show = |values: &[f64]| summary(&Summary::of(values).expect("values"));
+        let show = |values: &[f64]| summary(&Summary::from_values(values).expect("values"));
         assert_eq!(show(&[1234.4]), "1234");
         assert_eq!(show(&[1220.0, 1248.0]), "1234 (1220 to 1248)");
         assert_eq!(show(&[10.0, 11.0, 12.0]), "11.0 ± 2.5");

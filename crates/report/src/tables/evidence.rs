@@ -3,6 +3,7 @@
 
 use rookery_analysis::{Run, TrialData};
 use rookery_store::{TrialRecord, TrialStatus};
+use rookery_text::Zone;
 
 use super::{Table, table};
 use crate::prose::{
@@ -21,7 +22,7 @@ fn cpu_list(cpus: &[u32]) -> String {
 }
 
 /// Study and machine.
-pub(crate) fn facts(run: &Run) -> Vec<Fact> {
+pub(crate) fn facts(run: &Run, zone: &Zone) -> Vec<Fact> {
     let header = &run.header;
     let (study, plan, host) = (&header.study, &header.plan, &header.host);
     let load = &study.load;
@@ -34,7 +35,11 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
     vec![
         fact(
             "Run",
-            format!("{}, begun {}", header.run_id, header.created_at),
+            format!(
+                "{}, begun {}",
+                header.run_id,
+                zone.to_second(&header.created_at)
+            ),
         ),
         fact(
             "Host",
@@ -153,7 +158,7 @@ fn search(asked: &rookery_study::SearchUse) -> String {
 }
 
 /// Every trial: state, seed, times, the driver's evidence about itself.
-pub(crate) fn trials(run: &Run) -> Table {
+pub(crate) fn trials(run: &Run, zone: &Zone) -> Table {
     let heads = [
         "trial",
         "point",
@@ -172,7 +177,8 @@ pub(crate) fn trials(run: &Run) -> Table {
         "healthy after",
         "limits",
     ];
-    let mut table = table(&heads, run.trials.iter().map(trial_row).collect());
+    let rows = run.trials.iter().map(|trial| trial_row(trial, zone));
+    let mut table = table(&heads, rows.collect());
     let plan = &run.header.plan;
     if plan.searches.is_empty() {
         let purpose = table.heads.iter().position(|head| head == "what for");
@@ -200,7 +206,7 @@ pub(crate) fn trials(run: &Run) -> Table {
     table
 }
 
-fn trial_row(trial: &TrialData) -> Vec<String> {
+fn trial_row(trial: &TrialData, zone: &Zone) -> Vec<String> {
     let row = &trial.row;
     let record = trial.record.as_ref();
     let measured = record.and_then(|record| record.measurement.as_ref());
@@ -213,7 +219,9 @@ fn trial_row(trial: &TrialData) -> Vec<String> {
         row.trial.seed.to_string(),
         format::status(row.status).to_owned(),
         row.attempts.to_string(),
-        row.started_at.clone().unwrap_or_default(),
+        row.started_at
+            .as_deref()
+            .map_or_else(String::new, |at| zone.to_second(at)),
         format::or_none(measured, |measured| {
             format::number(measured.units_per_minute())
         }),

@@ -1,7 +1,7 @@
 //! Two runs against each other, as plain text.
 
 use rookery_analysis::compare::Comparison;
-use rookery_text::wrapped;
+use rookery_text::{Zone, wrapped};
 
 use super::{fitted, layers, plain};
 use crate::{
@@ -9,11 +9,12 @@ use crate::{
     tables::compare::{brief_table, difference_table, overall_table},
 };
 
-/// The comparison as plain text for a terminal, in lines of `width`.
+/// The comparison as plain text for a terminal, in lines of `width`, with times in
+/// `zone`.
 #[must_use]
-pub fn compare_terminal(comparison: &Comparison, width: usize) -> String {
+pub fn compare_terminal(comparison: &Comparison, width: usize, zone: &Zone) -> String {
     let mut text = format!("{}\n", plain(&title(comparison)));
-    for line in runs(comparison) {
+    for line in runs(comparison, zone) {
         text += &format!("{}\n", plain(&line));
     }
     text += "\n";

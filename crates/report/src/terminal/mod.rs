@@ -8,7 +8,7 @@ pub use compare::compare_terminal;
 
 use rookery_analysis::{Analysis, Run, layers::LayeredPoint, points::PointSummary};
 use rookery_store::TrialStatus;
-use rookery_text::wrapped;
+use rookery_text::{Zone, wrapped};
 
 use crate::{
     prose::{
@@ -41,7 +41,7 @@ pub(crate) fn trial_counts(run: &Run) -> String {
 }
 
 /// The whole summary, in lines of `width`.
-pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize) -> String {
+pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize, zone: &Zone) -> String {
     let header = &run.header;
     let mut text = format!("{}\n", plain(&header.title));
     if let Some(question) = &header.study.question {
@@ -53,7 +53,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize) -> String {
     text += &format!(
         "run {}, {}; {}; {}\n\n",
         plain(&header.run_id),
-        plain(&header.created_at),
+        plain(&zone.to_second(&header.created_at)),
         trial_counts(run),
         loop_type(run)
     );

@@ -52,7 +52,7 @@ fn a_report_of_an_open_load_speaks_of_arrivals() {
     let text = super::terminal(&opened(Visit::Single).store).expect("a report");
     insta::assert_snapshot!("open_terminal", text);
     assert!(!text.contains(" users"), "nobody stays");
-    let page = crate::html(&opened(Visit::Single).store).expect("a page");
+    let page = super::html(&opened(Visit::Single).store).expect("a page");
     assert!(
         page.contains("6400 poisson") && page.contains("6398 (exact)"),
         "the table of arrivals stands in the page"

@@ -7,9 +7,8 @@ use rookery_analysis::{
 use rookery_stats::Latencies;
 use rookery_store::TrialRecord;
 
-use super::compare_terminal;
 use super::fixture::{HOSTILE, end, failed, header, planned};
-use crate::compare_html;
+use super::{compare_html, compare_terminal};
 
 /// A run of three repeats in which each trial is spoilt by its own number.
 fn run(id: &str, change: impl Fn(u32, &mut TrialRecord)) -> Run {

@@ -11,17 +11,15 @@ use rookery_store::{RunHeader, TrialRecord, Tuning};
 use rookery_study::{Factor, GuestKind, Level, Point, Trial, Variant};
 
 use super::{
-    compare_terminal,
+    compare_html, compare_terminal,
     fixture::{Fixture, end, header as plain_header, planned},
-    terminal,
+    html, terminal,
 };
 use crate::{
-    compare_html,
     figures::{
         data::{Mark, Place},
         layers::{figure, panels},
     },
-    html,
     prose::layers::{caveats, mean, ratio, sentences},
 };
 

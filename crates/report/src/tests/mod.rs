@@ -13,12 +13,12 @@ use std::ops::Deref;
 
 use rookery_analysis::{Analysis, Run, compare::Comparison};
 use rookery_store::Store;
+use rookery_text::Zone;
 
 use self::fixture::{Fixture, HOSTILE, end, failed, header, hostile, planned, void};
 use crate::{
     ReportError, draw,
     figures::{self, data::Figure},
-    html,
     prose::{
         answer, caveats,
         effects::{basis, verdict},
@@ -31,12 +31,22 @@ const WIDE: usize = 10_000;
 
 /// The terminal's text in lines as long as they are.
 fn terminal(store: &Store) -> Result<String, ReportError> {
-    crate::terminal(store, WIDE)
+    crate::terminal(store, WIDE, &Zone::utc())
+}
+
+/// The page, without ceilings.
+fn html(store: &Store) -> Result<String, ReportError> {
+    crate::html(store, &[], &Zone::utc())
+}
+
+/// The page of a comparison.
+fn compare_html(comparison: &Comparison) -> Result<String, ReportError> {
+    crate::compare_html(comparison, &Zone::utc())
 }
 
 /// The terminal's comparison in lines as long as they are.
 fn compare_terminal(comparison: &Comparison) -> String {
-    crate::compare_terminal(comparison, WIDE)
+    crate::compare_terminal(comparison, WIDE, &Zone::utc())
 }
 
 /// An analysis, with what is said of it.

@@ -5,6 +5,7 @@ use rookery_analysis::{
     storage::{Ceiling, CeilingPoint},
 };
 use rookery_store::{PoolRound, PoolSizing};
+use rookery_text::Zone;
 
 use super::{
     analysed,
@@ -17,7 +18,6 @@ use crate::{
         data::{Figure, Panel},
         matrix, sweep,
     },
-    html_with,
     tables::Table,
     workloads::section,
 };
@@ -163,7 +163,8 @@ fn cpus_against_memory_and_the_ceiling_are_figures() {
 
 #[test]
 fn the_page_has_a_section_of_its_own_and_none_of_the_shop() {
-    let page = html_with(&fixture_run::complete().store, &ceilings()).expect("a page");
+    let page =
+        crate::html(&fixture_run::complete().store, &ceilings(), &Zone::utc()).expect("a page");
     for part in [
         "id=\"orderentry\"",
         "id=\"matrix\"",
@@ -175,7 +176,7 @@ fn the_page_has_a_section_of_its_own_and_none_of_the_shop() {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("id=\"shop\""));
-    let shop = crate::html(&fixture::complete().store).expect("a page");
+    let shop = super::html(&fixture::complete().store).expect("a page");
     assert!(shop.contains("id=\"shop\"") && !shop.contains("id=\"orderentry\""));
 }
 

@@ -9,14 +9,14 @@ use super::{
         searched::{self, LADDER, VARIANTS},
         void,
     },
-    terminal,
+    html, terminal,
 };
 use crate::{
     figures::{
         self,
         data::{Mark, Place, Symbol},
     },
-    html, tables,
+    tables,
 };
 
 #[test]

@@ -1,5 +1,7 @@
 //! What the terminal shows in 80 columns: no line is longer, unless one word is.
 
+use rookery_text::Zone;
+
 use super::fixture::{self, Fixture, failed, lamp, orderentry, searched};
 
 const WIDTH: usize = 80;
@@ -38,7 +40,7 @@ fn every_report_fits_80_columns() {
         orderentry::complete(),
     ];
     for fixture in &fixtures {
-        assert_fits(&crate::terminal(&fixture.store, WIDTH).expect("a report"));
+        assert_fits(&crate::terminal(&fixture.store, WIDTH, &Zone::utc()).expect("a report"));
         assert_fits(&crate::brief(&fixture.store, WIDTH).expect("a report"));
     }
 }

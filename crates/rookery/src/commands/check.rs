@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rookery_study::{Choices, Document, Plan, Problem, Problems};
+use rookery_study::{Choices, Document, Plan, Problem, Problems, host_probes};
 
 use crate::{
     cli::CheckArgs,
@@ -20,23 +20,15 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
     let mut all = Vec::new();
     let mut worst = Code::Done;
     for path in &args.studies {
-        let problems = match problems_of(path, args)? {
-            None => {
-                if !args.json {
-                    output::text(format!("{}: no problems", path.display()));
-                }
-                continue;
-            }
-            Some(problems) => problems,
-        };
+        let found = check(path, args)?;
         if !args.json {
-            output::remark(problems.to_string().trim_end());
+            found.print(path);
         }
-        // A study that is not right weighs more than a host that is not ready.
-        if worst != Code::Study {
-            worst = code_of_problems(problems.list());
+        if let Some(code) = found.code().filter(|_| worst != Code::Study) {
+            // A study that is not right weighs more than a host that is not ready.
+            worst = code;
         }
-        all.extend(problems.list().iter().map(as_json));
+        all.extend(found.as_json(path));
     }
     if args.json {
         output::json(&all)?;
@@ -44,31 +36,105 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
     Ok(worst)
 }
 
-fn problems_of(path: &Path, args: &CheckArgs) -> Result<Option<Problems>, Failure> {
-    let document = match parse(path, args.choice.choices())? {
-        Ok(document) => document,
-        Err(problems) => return Ok(Some(problems)),
-    };
-    if args.file_only {
-        return Ok(None);
-    }
-    let facts = rookery_lab::host_facts(&PathBuf::from("."))?;
-    let templates = super::places::templates(args.templates.as_deref())?;
-    let (plan, problems) = Plan::anyway(&document, &facts);
-    let host = rookery_lab::check_plan(&plan, &templates).map_err(Failure::from);
-    match problems {
-        None => host.map(|()| None),
-        Some(problems) => {
-            // What this host or a server lacks is said with it, not only when all else is mended.
-            if let (Err(failure), false) = (host, args.json) {
-                output::remark(failure);
-            }
-            Ok(Some(problems))
+/// What is wrong with a study and with this host.
+#[derive(Default)]
+struct Found {
+    file: Option<Problems>,
+    /// Each once.
+    host: Vec<Failure>,
+}
+
+impl Found {
+    fn add_host(&mut self, failure: Failure) {
+        let text = failure.to_string();
+        if self.host.iter().all(|known| known.to_string() != text) {
+            self.host.push(failure);
         }
+    }
+
+    fn code(&self) -> Option<Code> {
+        let file = self
+            .file
+            .as_ref()
+            .map(|problems| code_of_problems(problems.list()));
+        file.or_else(|| self.host.first().map(|failure| failure.code))
+    }
+
+    fn print(&self, path: &Path) {
+        self.host.iter().for_each(output::remark);
+        match &self.file {
+            Some(problems) => output::remark(problems.to_string().trim_end()),
+            None if self.host.is_empty() => {
+                output::text(format!("{}: no problems", path.display()));
+            }
+            None => {}
+        }
+    }
+
+    fn as_json(&self, path: &Path) -> Vec<serde_json::Value> {
+        let host = self.host.iter().flat_map(Failure::fields);
+        let mut all: Vec<serde_json::Value> = host
+            .map(|fields| {
+                serde_json::json!({
+                    "file": path,
+                    "line": null,
+                    "column": null,
+                    "code": fields.code,
+                    "message": fields.message,
+                    "help": fields.help,
+                })
+            })
+            .collect();
+        let problems = self.file.iter().flat_map(Problems::list);
+        all.extend(problems.map(problem_as_json));
+        all
     }
 }
 
-fn as_json(problem: &Problem) -> serde_json::Value {
+fn check(path: &Path, args: &CheckArgs) -> Result<Found, Failure> {
+    let bytes = bytes_of_study(path)?;
+    let files = companions::of_study(path, &bytes);
+    let choices = Choices {
+        files: &files,
+        ..args.choice.choices()
+    };
+    let mut found = Found::default();
+    match Document::parse_bytes_with(&path.display().to_string(), &bytes, choices) {
+        Ok(_) if args.file_only => {}
+        Ok(document) => {
+            let (problems, host) = check_host(&document, args)?;
+            found.file = problems;
+            host.into_iter().for_each(|failure| found.add_host(failure));
+        }
+        Err(problems) => {
+            found.file = Some(problems);
+            // What this host lacks is said with it, not only when the file is mended.
+            let probes = (!args.file_only)
+                .then(|| host_probes(&bytes, choices.guest))
+                .unwrap_or_default();
+            for probe in &probes {
+                if let (_, Some(failure)) = check_host(probe, args)? {
+                    found.add_host(failure);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What of a study this host cannot plan, and what it or a server lacks.
+fn check_host(
+    document: &Document,
+    args: &CheckArgs,
+) -> Result<(Option<Problems>, Option<Failure>), Failure> {
+    let facts = rookery_lab::host_facts(&PathBuf::from("."))?;
+    let templates = super::places::templates(args.templates.as_deref())?;
+    let (plan, problems) = Plan::anyway(document, &facts);
+    let host = rookery_lab::check_plan(&plan, &templates).map_err(Failure::from);
+    Ok((problems, host.err()))
+}
+
+fn problem_as_json(problem: &Problem) -> serde_json::Value {
     serde_json::json!({
         "file": &*problem.file,
         "line": problem.line,
@@ -89,33 +155,29 @@ fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Read and parse a study file, as it was chosen.
-fn parse(path: &Path, choices: Choices<'_>) -> Result<Result<Document, Problems>, Failure> {
-    let bytes = match studies::named_by(path)? {
-        Some(study) => study.text.as_bytes().to_vec(),
+fn bytes_of_study(path: &Path) -> Result<Vec<u8>, Failure> {
+    match studies::named_by(path)? {
+        Some(study) => Ok(study.text.as_bytes().to_vec()),
         None => bytes_of(path).map_err(|error| {
             Failure::new(
                 Code::Study,
                 format!("cannot read the study {}: {error}", path.display()),
             )
             .help("name an existing file, or a built-in study such as @quick")
-        })?,
-    };
+        }),
+    }
+}
+
+/// A study that is right, as it was chosen, for commands that go on with it.
+pub(crate) fn load(path: &Path, choices: Choices<'_>) -> Result<Document, Failure> {
+    let bytes = bytes_of_study(path)?;
     let files = companions::of_study(path, &bytes);
     let choices = Choices {
         files: &files,
         ..choices
     };
-    Ok(Document::parse_bytes_with(
-        &path.display().to_string(),
-        &bytes,
-        choices,
-    ))
-}
-
-/// A study that is right, as it was chosen, for commands that go on with it.
-pub(crate) fn load(path: &Path, choices: Choices<'_>) -> Result<Document, Failure> {
-    parse(path, choices)?.map_err(Failure::from_problems)
+    Document::parse_bytes_with(&path.display().to_string(), &bytes, choices)
+        .map_err(Failure::from_problems)
 }
 
 /// The plan of a study on this host.

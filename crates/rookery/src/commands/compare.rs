@@ -31,6 +31,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Code, Failure> {
         output::result(rookery_report::compare_terminal(
             &comparison,
             output::width(),
+            &output::zone(),
         ));
     }
     if let Some(path) = &args.html {
@@ -90,7 +91,7 @@ fn read_all(directories: &[PathBuf]) -> Result<Vec<Run>, Failure> {
 }
 
 fn write_html(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
-    let page = rookery_report::compare_html(comparison)?;
+    let page = rookery_report::compare_html(comparison, &output::zone())?;
     rookery_lab::write_whole(path, page.as_bytes()).map_err(|error| {
         Failure::new(
             Code::Store,

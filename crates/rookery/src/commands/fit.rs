@@ -54,7 +54,9 @@ pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
     check_options(args, &observations)?;
     let judgement = judge(&observations, &options);
     let bootstrap = match judgement.choice().and_then(|choice| choice.fitted.as_ref()) {
-        Some(Fitted::Law(fit)) => Bootstrap::of(fit, &observations, args.draws as usize, args.seed),
+        Some(Fitted::Law(fit)) => {
+            Bootstrap::resample(fit, &observations, args.draws as usize, args.seed)
+        }
         _ => None,
     };
     let numbers = text::render(args, &observations, &judgement, bootstrap.as_ref());

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Code, Failure> {
 
 /// The trials of the variants that are asked for.
 fn variants(run: &Run, args: &PredictArgs) -> Result<Vec<Readings>, Failure> {
-    let all = Readings::of(run);
+    let all = Readings::from_run(run);
     let count = all.len();
     let wanted: Vec<Readings> = all
         .into_iter()
@@ -136,7 +136,7 @@ fn forecasts(
         trials: readings.all.len(),
         left_out: readings.left_out.clone(),
         refused: None,
-        calibration: Calibration::of(&readings.all).ok(),
+        calibration: Calibration::fit(&readings.all).ok(),
         residual_s: None,
         hidden_s: None,
         model: None,
@@ -157,7 +157,7 @@ fn forecasts(
         .ok()
         .and_then(|holdout| holdout.error())
         .map(|error| error.mape);
-    let forecaster = match Forecaster::of(readings, args.draws as usize, args.seed) {
+    let forecaster = match Forecaster::fit(readings, args.draws as usize, args.seed) {
         Ok(forecaster) => forecaster.with_disk_speed(args.disk_speed.unwrap_or(1.0)),
         Err(reason) => {
             said.refused = Some(reason.to_string());

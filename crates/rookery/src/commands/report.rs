@@ -50,7 +50,11 @@ pub(crate) fn open(directory: &Path) -> Result<Store, Failure> {
 
 /// The tables and sentences for the terminal.
 fn terminal(store: &Store) -> Result<String, Failure> {
-    Ok(rookery_report::terminal(store, output::width())?)
+    Ok(rookery_report::terminal(
+        store,
+        output::width(),
+        &output::zone(),
+    )?)
 }
 
 /// What a run found in a few lines, and where the rest is.
@@ -94,7 +98,7 @@ fn ceilings(directory: &Path) -> Result<Vec<Ceiling>, Failure> {
 
 /// Write the HTML report of the run in `directory`.
 pub(crate) fn write_html(store: &Store, directory: &Path, path: &Path) -> Result<(), Failure> {
-    let html = rookery_report::html_with(store, &ceilings(directory)?)?;
+    let html = rookery_report::html(store, &ceilings(directory)?, &output::zone())?;
     rookery_lab::write_whole(path, html.as_bytes()).map_err(|error| {
         Failure::new(
             Code::Store,

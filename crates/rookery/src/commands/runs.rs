@@ -146,21 +146,9 @@ fn line(row: &Row, width: usize) -> String {
         "{:width$}  {:11}  {}  {}\n{:width$}  {}",
         row.name,
         row.state.name(),
-        local_time(&row.created_at),
+        output::zone().to_minute(&row.created_at),
         counts.join(", "),
         "",
         row.title,
-    )
-}
-
-/// A stored time in the time zone of this machine, to the minute.
-fn local_time(stored: &str) -> String {
-    stored.parse::<jiff::Timestamp>().map_or_else(
-        |_| stored.to_owned(),
-        |time| {
-            time.to_zoned(jiff::tz::TimeZone::system())
-                .strftime("%Y-%m-%d %H:%M %Z")
-                .to_string()
-        },
     )
 }

@@ -98,6 +98,41 @@ fn a_missing_study_is_named() {
 }
 
 #[test]
+fn what_the_host_lacks_is_said_beside_a_broken_file() {
+    let place = Place::new();
+    let study = tiny_study("container", "0.5", "").replace("think_time =", "think_tme =");
+    let study = place.study("broken.toml", &study);
+    let checked = |args: &[&str]| {
+        let output = place
+            .rookery(&[&["check", study.as_str()], args].concat())
+            .env("PATH", "/nowhere")
+            .output()
+            .expect("rookery starts");
+        assert_eq!(code(&output), 3, "{}", text(&output.stderr));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let lacks = |text: &str| text.contains("runc") || text.contains("root");
+    let (_, people) = checked(&[]);
+    assert!(lacks(&people) && people.contains("think_tme"), "{people}");
+    let (json, _) = checked(&["--json"]);
+    let problems: Vec<serde_json::Value> = serde_json::from_str(&json).expect(&json);
+    let (host, file): (Vec<_>, Vec<_>) = problems
+        .iter()
+        .partition(|problem| problem["line"].is_null());
+    assert!(
+        host.iter().any(|problem| lacks(&problem.to_string())),
+        "{json}"
+    );
+    assert!(
+        file.iter()
+            .any(|problem| problem["code"] == "study::unknown-key"),
+        "{json}"
+    );
+    let (_, alone) = checked(&["--file-only"]);
+    assert!(!lacks(&alone) && alone.contains("think_tme"), "{alone}");
+}
+
+#[test]
 fn an_unready_host_makes_no_run() {
     let place = Place::new();
     let study = place.study("container.toml", &tiny_study("container", "0.5", ""));

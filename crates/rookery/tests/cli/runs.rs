@@ -46,6 +46,28 @@ fn a_built_in_study_is_listed_printed_checked_and_run() {
         (&"ended".into(), &0.into()),
         "{run}"
     );
+    people_read_times_in_their_zone(&place);
+}
+
+/// The zone is named by a rule, so that none needs to be installed.
+fn people_read_times_in_their_zone(place: &Place) {
+    let stored = |args: &[&str], zone: &str| {
+        let output = place.rookery(args).env("TZ", zone).output();
+        text(&output.expect("rookery starts").stdout)
+    };
+    for command in [&["runs"][..], &["report", "latest"]] {
+        let (near, far) = (stored(command, "UTC0"), stored(command, "HERE-9"));
+        assert!(near.contains(" UTC") && !near.contains(" HERE"), "{near}");
+        assert!(far.contains(" HERE") && !far.contains(" UTC"), "{far}");
+    }
+    let page = std::fs::read_dir(place.runs())
+        .expect("runs")
+        .map(|run| run.expect("a run").path().join("report.html"))
+        .find_map(|page| std::fs::read_to_string(page).ok())
+        .expect("a report");
+    assert!(page.contains(" HERE</span>"), "the head of the page");
+    let json = stored(&["runs", "--json"], "HERE-9");
+    assert!(json.contains("Z\"") && !json.contains("HERE"), "{json}");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn what_commands_say_of_studies_and_runs_fits_80_columns() {
         "titel = \"a title that is long enough to fill the whole line of a terminal of 80\"\n\
          [guest]\nkind = \"docker\"\n[qos]\nerrors = \"0.1%\"\n[load]\nsteady = \"1m\"\n",
     );
-    let shown = fits(&["check", &broken]).replace(&broken, "broken.toml");
+    let shown = fits(&["check", "--file-only", &broken]).replace(&broken, "broken.toml");
     insta::assert_snapshot!("check", shown);
     fits(&["demo-lab"]);
     fits(&["demo-lab"]);

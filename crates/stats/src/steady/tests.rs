@@ -28,7 +28,7 @@ fn the_worked_example_comes_out() {
         70, 73, 74, 72,
     ];
     let series: Vec<f64> = series.into_iter().map(f64::from).collect();
-    let found = Mser5::of(&series).expect("50 values");
+    let found = Mser5::from_series(&series).expect("50 values");
     let groups = [31.8, 62.4, 72.2, 72.8, 72.8, 73.6, 73.0, 73.0, 73.0, 73.0];
     let statistic = [
         15.363_04,
@@ -59,7 +59,7 @@ fn a_falling_start_is_cut_off() {
     let series: Vec<f64> = falling
         .chain((0..120).map(|i| 40.0 + f64::from(7 * i % 11)))
         .collect();
-    let found = Mser5::of(&series).expect("150 values");
+    let found = Mser5::from_series(&series).expect("150 values");
     assert_eq!(
         (found.groups.len(), found.cut, found.truncate()),
         (30, 5, 25)
@@ -74,7 +74,7 @@ fn a_falling_start_is_cut_off() {
 #[test]
 fn a_climb_never_settles() {
     let series: Vec<f64> = (0..100).map(f64::from).collect();
-    let found = Mser5::of(&series).expect("100 values");
+    let found = Mser5::from_series(&series).expect("100 values");
     assert_eq!(
         (found.groups.len(), found.cut, found.settled()),
         (20, 15, false)
@@ -86,10 +86,10 @@ fn a_climb_never_settles() {
 
 #[test]
 fn short_or_broken_series_are_not_judged() {
-    assert_eq!(Mser5::of(&[1.0; 49]), None);
-    assert_eq!(Mser5::of(&[f64::NAN; 80]), None);
-    assert_eq!(Drift::of(&[1.0; 39]), None);
-    assert_eq!(Drift::of(&[0.0; 80]), None);
+    assert_eq!(Mser5::from_series(&[1.0; 49]), None);
+    assert_eq!(Mser5::from_series(&[f64::NAN; 80]), None);
+    assert_eq!(Drift::from_series(&[1.0; 39]), None);
+    assert_eq!(Drift::from_series(&[0.0; 80]), None);
     assert_eq!(judge(Quantity::Throughput, &[3.0; 20], 30), Vec::new());
     assert_eq!(judge(Quantity::Throughput, &[], 0), Vec::new());
     assert_eq!(judge(Quantity::Throughput, &[5.0; 100], 10), Vec::new());
@@ -98,18 +98,20 @@ fn short_or_broken_series_are_not_judged() {
 #[test]
 fn a_line_drifts_by_its_rise() {
     let series: Vec<f64> = (0..100).map(|i| 100.0 + 0.2 * f64::from(i)).collect();
-    let drift = Drift::of(&series).expect("ten stretches");
+    let drift = Drift::from_series(&series).expect("ten stretches");
     // 0.2 per second over 100 s, as a share of the mean of 109.9.
     assert!(
         (drift.change - 20.0 / 109.9).abs() < 1e-9 && drift.matters(),
         "{drift:?}"
     );
     let falling: Vec<f64> = series.iter().rev().copied().collect();
-    let drift = Drift::of(&falling).expect("ten stretches");
+    let drift = Drift::from_series(&falling).expect("ten stretches");
     assert!(drift.matters() && drift.change < 0.0);
     let slight: Vec<f64> = (0..100).map(|i| 100.0 + 0.04 * f64::from(i)).collect();
     assert!(
-        !Drift::of(&slight).expect("ten stretches").matters(),
+        !Drift::from_series(&slight)
+            .expect("ten stretches")
+            .matters(),
         "4 % is none"
     );
     assert!((halves_differ(&series).expect("a step") - 10.0 / 104.9).abs() < 1e-9);
@@ -225,9 +227,9 @@ fn findings_say_what_to_do() {
 proptest! {
     #[test]
     fn the_cut_knows_no_unit(series in prop::collection::vec(1.0..100.0f64, 50..200), scale in 0.01..100.0f64) {
-        let plain = Mser5::of(&series).expect("50 values");
+        let plain = Mser5::from_series(&series).expect("50 values");
         let scaled: Vec<f64> = series.iter().map(|value| value * scale).collect();
-        let scaled = Mser5::of(&scaled).expect("50 values");
+        let scaled = Mser5::from_series(&scaled).expect("50 values");
         prop_assert_eq!(plain.cut, scaled.cut);
         prop_assert!(plain.truncate() + 25 <= series.len());
         prop_assert!(plain.statistic.iter().all(|value| *value >= plain.statistic[plain.cut]));
@@ -236,9 +238,9 @@ proptest! {
     #[test]
     fn drift_turns_with_time(series in prop::collection::vec(1.0..100.0f64, 40..200)) {
         let whole = series.len() / 10 * 10;
-        let forth = Drift::of(&series[..whole]).expect("stretches");
+        let forth = Drift::from_series(&series[..whole]).expect("stretches");
         let back: Vec<f64> = series[..whole].iter().rev().copied().collect();
-        let back = Drift::of(&back).expect("stretches");
+        let back = Drift::from_series(&back).expect("stretches");
         prop_assert!((forth.change + back.change).abs() < 1e-9);
         prop_assert!(forth.interval.0 <= forth.change && forth.change <= forth.interval.1);
     }

@@ -138,7 +138,7 @@ fn visitors_arrive_act_and_leave() {
     let mut config = config();
     let open = OpenLoad {
         arrivals: Arrivals::Uniform,
-        profile: Profile::Constant(100.0),
+        profile: Profile::level(100.0),
         weights: Vec::new(),
         max_in_flight: 3,
         precision: Precision::Exact,

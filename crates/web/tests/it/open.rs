@@ -18,7 +18,7 @@ use crate::common::{config, measure, ms, operation, page_script, shop, shop_scri
 fn open(rate: f64, max_in_flight: u32) -> OpenLoad {
     OpenLoad {
         arrivals: Arrivals::Uniform,
-        profile: Profile::Constant(rate),
+        profile: Profile::level(rate),
         weights: Vec::new(),
         max_in_flight,
         precision: Precision::Exact,

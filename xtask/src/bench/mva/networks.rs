@@ -141,7 +141,7 @@ impl Case {
                 Ok(one(found.x, &found.r, &found.q))
             }
             Kind::Large => {
-                let flow = Flow::of(&stations, users).map_err(failed)?;
+                let flow = Flow::solve(&stations, users).map_err(failed)?;
                 let found = flow.closed(think, f64::from(users)).map_err(failed)?;
                 Ok(vec![found.x, found.time])
             }

@@ -167,7 +167,7 @@ pub(crate) fn usl_nstar_delta_and_predictions() {
 pub(crate) fn usl_bootstrap() {
     let e = example("usl_bootstrap");
     let data = observations(&example("usl_fit"));
-    let found = Bootstrap::of(&usl(&data), &data, 4000, 1).expect("draws");
+    let found = Bootstrap::resample(&usl(&data), &data, 4000, 1).expect("draws");
     let pairs = [
         ("ci_lambda", found.lambda),
         ("ci_sigma", found.sigma),
@@ -188,7 +188,7 @@ pub(crate) fn usl_bootstrap() {
     }
     assert_eq!(
         Some(found),
-        Bootstrap::of(&usl(&data), &data, 4000, 1),
+        Bootstrap::resample(&usl(&data), &data, 4000, 1),
         "same seed, same draws"
     );
 }
@@ -255,8 +255,9 @@ pub(crate) fn closed_bottleneck_fit() {
         number(&e["X128"]),
         ITERATED,
     );
-    let errors = PredictionError::of(&list(&e["x"]).into_iter().zip(predicted).collect::<Vec<_>>())
-        .expect("pairs");
+    let errors =
+        PredictionError::from_pairs(&list(&e["x"]).into_iter().zip(predicted).collect::<Vec<_>>())
+            .expect("pairs");
     close("mape", errors.mape * 100.0, number(&e["mape"]), 1e-5);
     let rival = usl(&data);
     let known = &e["usl"];
@@ -293,7 +294,7 @@ pub(crate) fn mape() {
         .into_iter()
         .zip(list(&e["predicted"]))
         .collect();
-    let found = PredictionError::of(&pairs).expect("pairs");
+    let found = PredictionError::from_pairs(&pairs).expect("pairs");
     all_close(
         "errors",
         &[

@@ -13,7 +13,7 @@ use super::{CLOSED, all_close, close, example, list, number, rows};
 pub(crate) fn mser5() {
     let e = example("mser5");
     let series = list(&e["y"]);
-    let found = Mser5::of(&series).expect("50 values");
+    let found = Mser5::from_series(&series).expect("50 values");
     all_close("groups", &found.groups, &list(&e["batch_means"]), CLOSED);
     all_close(
         "statistic",
@@ -104,7 +104,7 @@ pub(crate) fn ratios() {
     let e = example("fieller_ratio");
     let known = list(&e["result_ratio_lo_hi_df"]);
     let (a, b) = (list(&e["A"]), list(&e["B"]));
-    let found = Ratio::of(&b, &a).expect("two lots");
+    let found = Ratio::between(&b, &a).expect("two lots");
     let (low, high) = found.interval.expect("six repeats");
     all_close("fieller", &[found.value, low, high], &known[..3], CLOSED);
 
@@ -120,7 +120,7 @@ pub(crate) fn ratios() {
 #[test]
 pub(crate) fn ranks() {
     let e = example("hodges_lehmann");
-    let found = Shift::of(&list(&e["a"]), &list(&e["b"])).expect("two lots");
+    let found = Shift::between(&list(&e["a"]), &list(&e["b"])).expect("two lots");
     let (low, high) = found.interval.expect("large enough");
     let known = list(&e["ci"]);
     all_close(
@@ -161,7 +161,7 @@ pub(crate) fn ranks() {
 #[test]
 pub(crate) fn kalibera_jones() {
     let e = example("kalibera_jones");
-    let found = Levels::of(&rows(&e["y"])).expect("four runs");
+    let found = Levels::from_runs(&rows(&e["y"])).expect("four runs");
     let plan = found
         .intervals_per_run(number(&e["cost_iteration"]), number(&e["cost_run"]))
         .expect("runs differ");

@@ -185,7 +185,7 @@ fn over(trials: &[Trial<'_>], of: impl Fn(&Trial<'_>) -> Option<f64>) -> Option<
         .filter_map(of)
         .filter(|value| value.is_finite())
         .collect();
-    Summary::of(&values)
+    Summary::from_values(&values)
 }
 
 /// Mean of a value over trials, shown.

@@ -2,23 +2,17 @@
 
 use std::{net::SocketAddr, ops::ControlFlow, path::PathBuf, time::Duration};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use rookery_stack::embedded::{self, EmbeddedError, Pages, ServeConfig, Server, StopSignal};
+use rookery_study::Named;
 use rookery_workload::dvdstore::{ParseSizeError, Size};
 
 use super::words::{self, WordArgs};
 use crate::{
     exit::{Code, Failure},
+    one_of::one_of,
     output,
 };
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum PagesArg {
-    /// Without the known defects of the original
-    Corrected,
-    /// With them
-    Faithful,
-}
 
 #[derive(Debug, Args)]
 pub(crate) struct AppDvdstoreArgs {
@@ -35,8 +29,8 @@ pub(crate) struct AppDvdstoreArgs {
     #[arg(long, default_value_t = 1)]
     workers: usize,
     /// Corrected or faithful pages
-    #[arg(long, value_enum, default_value_t = PagesArg::Corrected)]
-    pages: PagesArg,
+    #[arg(long, value_parser = one_of(Pages::NAMES), default_value = "corrected")]
+    pages: Pages,
     /// CPU time that every page burns on purpose, such as 200us: a slow-down of known size, to test
     /// measurements
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = rookery_study::parse_duration)]
@@ -67,10 +61,7 @@ pub(crate) fn run(args: &AppDvdstoreArgs) -> Result<Code, Failure> {
         database: args.database.clone(),
         listen: args.listen,
         workers: args.workers,
-        behaviour: match args.pages {
-            PagesArg::Corrected => Pages::Corrected,
-            PagesArg::Faithful => Pages::Faithful,
-        },
+        behaviour: args.pages,
         extra_cpu: args.extra_cpu,
         directory: args.directory.clone(),
     };

@@ -4,7 +4,7 @@ use std::{net::IpAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use rookery_stats::Pacing;
-use rookery_study::{Arrivals, Precision};
+use rookery_study::{Arrivals, Named, Precision};
 
 use crate::{one_of::one_of, workloads::dvdstore::words::WordArgs};
 
@@ -18,31 +18,6 @@ pub(super) enum DriveFormat {
     Original,
 }
 
-const PACINGS: &[(&str, Pacing, &str)] = &[
-    ("think", Pacing::Think, "A pause after each order"),
-    (
-        "cycle",
-        Pacing::Cycle,
-        "From the start of one order to the start of the next",
-    ),
-];
-const ARRIVALS: &[(&str, Arrivals, &str)] = &[
-    ("poisson", Arrivals::Poisson, "Independent of each other"),
-    ("uniform", Arrivals::Uniform, "At even distances"),
-];
-const PRECISIONS: &[(&str, Precision, &str)] = &[
-    (
-        "exact",
-        Precision::Exact,
-        "Each at its own time, to some microseconds",
-    ),
-    (
-        "batched",
-        Precision::Batched,
-        "Those of a millisecond together: cheaper",
-    ),
-];
-
 #[derive(Debug, Args)]
 pub(super) struct OpenArgs {
     /// Open load: visitors arrive on a schedule that does not wait for answers, order and leave; so
@@ -51,13 +26,13 @@ pub(super) struct OpenArgs {
     #[arg(long, value_name = "RATE", conflicts_with = "users")]
     pub(super) open: Option<String>,
     /// With --open: how arrivals are spaced
-    #[arg(long, value_parser = one_of(ARRIVALS), default_value = "poisson")]
+    #[arg(long, value_parser = one_of(Arrivals::NAMES), default_value = "poisson")]
     pub(super) arrivals: Arrivals,
     /// With --open: visitors present at one target; further arrivals are dropped and counted
     #[arg(long, default_value_t = 1000)]
     pub(super) max_in_flight: u32,
     /// With --open: how exactly arrivals are started
-    #[arg(long, value_parser = one_of(PRECISIONS), default_value = "exact")]
+    #[arg(long, value_parser = one_of(Precision::NAMES), default_value = "exact")]
     pub(super) precision: Precision,
     /// With --open: after an order a visitor thinks and orders again with this probability (a
     /// partly open load)
@@ -97,7 +72,7 @@ pub(crate) struct DriveDvdstoreArgs {
     #[arg(long)]
     pub(super) think_time: Option<String>,
     /// What the think time is counted from
-    #[arg(long, value_parser = one_of(PACINGS), default_value = "think")]
+    #[arg(long, value_parser = one_of(Pacing::NAMES), default_value = "think")]
     pub(super) pacing: Pacing,
     /// Users start evenly over this time [default: 2s]
     #[arg(long)]

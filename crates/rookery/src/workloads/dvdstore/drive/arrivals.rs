@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use rookery_driver::{Load, OpenLoad, Profile, Step, Visit};
+use rookery_driver::{Load, OpenLoad, Profile, Visit};
+use rookery_study::{Course, CourseStep};
 
 use super::args::OpenArgs;
 use crate::exit::{Code, Failure};
@@ -39,36 +40,43 @@ fn profile(text: &str) -> Option<Profile> {
         let mut parts = swing.splitn(3, ':');
         let (mean, amplitude) = (number(parts.next()?)?, number(parts.next()?)?);
         let period = duration(parts.next()?)?;
-        return Some(Profile::Swing {
-            mean,
-            amplitude,
-            period,
+        return Some(Profile {
+            rate_per_s: mean,
+            course: Course::Swing { amplitude, period },
         });
     }
     if text.contains(':') {
         return text
             .split(',')
             .map(step)
-            .collect::<Option<Vec<Step>>>()
-            .map(Profile::Steps);
+            .collect::<Option<Vec<CourseStep>>>()
+            .map(|steps| of_rates(Course::Steps(steps)));
     }
     match text.split_once("..") {
-        Some((from, to)) => Some(Profile::Ramp {
+        Some((from, to)) => Some(of_rates(Course::Ramp {
             from: number(from)?,
             to: number(to)?,
-        }),
-        None => number(text).map(Profile::Constant),
+        })),
+        None => number(text).map(Profile::level),
     }
 }
 
-fn step(text: &str) -> Option<Step> {
+/// A course whose shares are the rates themselves.
+fn of_rates(course: Course) -> Profile {
+    Profile {
+        rate_per_s: 1.0,
+        course,
+    }
+}
+
+fn step(text: &str) -> Option<CourseStep> {
     let (length, rate) = text.split_once(':')?;
     let (rate, linear) = rate
         .strip_prefix('~')
         .map_or((rate, false), |rate| (rate, true));
-    Some(Step {
+    Some(CourseStep {
         length: duration(length)?,
-        rate: number(rate)?,
+        share: number(rate)?,
         linear,
     })
 }
@@ -87,33 +95,35 @@ mod tests {
 
     #[test]
     fn every_shape_of_rate_can_be_written() {
-        assert_eq!(profile("100"), Some(Profile::Constant(100.0)));
+        assert_eq!(profile("100"), Some(Profile::level(100.0)));
         assert_eq!(
             profile("10..200"),
-            Some(Profile::Ramp {
+            Some(of_rates(Course::Ramp {
                 from: 10.0,
                 to: 200.0
-            })
+            }))
         );
-        let step = |seconds, rate, linear| Step {
+        let step = |seconds, share, linear| CourseStep {
             length: Duration::from_secs(seconds),
-            rate,
+            share,
             linear,
         };
         assert_eq!(
             profile("30s:100, 1min:2.5,10s:~50"),
-            Some(Profile::Steps(vec![
+            Some(of_rates(Course::Steps(vec![
                 step(30, 100.0, false),
                 step(60, 2.5, false),
                 step(10, 50.0, true)
-            ]))
+            ])))
         );
         assert_eq!(
             profile("swing:100:0.5:60s"),
-            Some(Profile::Swing {
-                mean: 100.0,
-                amplitude: 0.5,
-                period: Duration::from_secs(60)
+            Some(Profile {
+                rate_per_s: 100.0,
+                course: Course::Swing {
+                    amplitude: 0.5,
+                    period: Duration::from_secs(60)
+                }
             })
         );
         for wrong in [
