@@ -97,7 +97,7 @@ impl Holdout {
         seed: u64,
     ) -> Result<Self, PredictError> {
         let split = Split::by_load(readings, share)?;
-        Self::hold_out(&split, "the largest loads", draws, seed)
+        Self::at_split(&split, "the largest loads", draws, seed)
     }
 
     /// Hold out the largest number of guests.
@@ -106,10 +106,10 @@ impl Holdout {
     /// When there is one number of guests, or nothing can be fitted without it.
     pub fn of_guests(readings: &Readings, draws: usize, seed: u64) -> Result<Self, PredictError> {
         let split = Split::by_guests(readings)?;
-        Self::hold_out(&split, "the largest number of guests", draws, seed)
+        Self::at_split(&split, "the largest number of guests", draws, seed)
     }
 
-    fn hold_out(
+    fn at_split(
         split: &Split,
         what: &'static str,
         draws: usize,
