@@ -109,9 +109,11 @@ fn check(path: &Path, args: &CheckArgs) -> Result<Found, Failure> {
         Err(problems) => {
             found.file = Some(problems);
             // What this host lacks is said with it, not only when the file is mended.
-            let probes = (!args.file_only)
-                .then(|| host_probes(&bytes, choices.guest))
-                .unwrap_or_default();
+            let probes = if args.file_only {
+                Vec::new()
+            } else {
+                host_probes(&bytes, choices.guest)
+            };
             for probe in &probes {
                 if let (_, Some(failure)) = check_host(probe, args)? {
                     found.add_host(failure);
