@@ -5,6 +5,9 @@
 //! the consistency conditions, and [`drive`] puts terminals on it and gives the figures with the
 //! ledger check. [`DbSession`] is a terminal's connection. The functions block; each brings its own
 //! runtime, and its threads end with it.
+//!
+//! [`run_statements`] is the same for a workload whose statements are data; [`set_up`] makes its tables
+//! and [`count_records`] looks into them.
 
 #![cfg_attr(
     test,
@@ -17,6 +20,7 @@
 )]
 
 mod acid;
+mod data_driven;
 mod database;
 mod drive;
 mod error;
@@ -43,6 +47,7 @@ pub mod trial;
 mod verify;
 
 pub use acid::{Acid, AcidRow, Seen, acid};
+pub use data_driven::{StatementsConfig, StatementsGuest, count_records, run_statements, set_up};
 pub use database::Database;
 pub use drive::{DriveOptions, Latencies, Report, drive, drive_and_tell};
 pub use error::{ClientError, OltpError, TargetProblem};

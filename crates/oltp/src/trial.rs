@@ -9,15 +9,19 @@
 
 mod arrivals;
 mod client;
-mod connect;
 mod deferred;
 mod delivery_queue;
-mod fault;
+pub(crate) mod fault;
+pub(crate) mod job;
+pub(crate) mod link;
 mod operations;
+mod seating;
+pub(crate) mod spawn;
 mod tally;
 mod terminal;
+mod terminals;
 mod thread;
-mod worker;
+pub(crate) mod worker;
 
 use std::{
     net::IpAddr,
@@ -30,13 +34,13 @@ use std::{
 };
 
 use rookery_driver::{
-    Clock, GuestLoad, LoadDescription, Placement, ThreadStatus, TrialControl, TrialMonitor, Visit,
-    allow_descriptors, check_open_load, nanos, run_together,
+    Clock, Placement, ThreadStatus, TrialControl, TrialMonitor, Visit, check_open_load, nanos,
+    run_together,
 };
 pub use rookery_driver::{Load, OpenLoad, Phase, Phases, Progress};
-use rookery_stats::{Measurement, Mode, Pacing as Spacing};
+use rookery_stats::{Measurement, Pacing as Spacing};
 use rookery_workload::{
-    Counters, DelayDistribution,
+    DelayDistribution,
     orderentry::{
         DeliveryMode, Population, RunConstants,
         terminal::{Binding, Mix, Pacing, TerminalPlan},
@@ -46,8 +50,10 @@ use rookery_workload::{
 use serde::{Deserialize, Serialize};
 
 use crate::{OltpError, SessionOptions, Target};
-use delivery_queue::DeliveryQueue;
+use job::{Common, Job, JobTally as _, Place};
+use spawn::Spawn;
 pub(crate) use tally::Tally;
+use terminals::Terminals;
 use thread::{Recorded, TerminalTask};
 
 /// When no terminal of any guest has had a usable database for so long, the trial is ended. A
@@ -79,14 +85,14 @@ pub enum Threads {
 }
 
 impl Threads {
-    fn placement(&self) -> Vec<Option<u32>> {
+    pub(crate) fn placement(&self) -> Vec<Option<u32>> {
         match self {
             Self::Pinned(cpus) => cpus.iter().copied().map(Some).collect(),
             Self::Free(count) => vec![None; *count],
         }
     }
 
-    fn cpus(&self) -> &[u32] {
+    pub(crate) fn cpus(&self) -> &[u32] {
         match self {
             Self::Pinned(cpus) => cpus,
             Self::Free(_) => &[],
@@ -138,18 +144,6 @@ impl TrialConfig {
     fn check(&self) -> Result<(), OltpError> {
         let refuse = |what: &str| Err(OltpError::setting(what));
         let threads = self.threads.placement().len();
-        if threads == 0
-            || self.guests.is_empty()
-            || self.guests.iter().any(|guest| guest.terminals == 0)
-        {
-            return refuse(
-                "there must be at least one thread and one guest, and at least one terminal at \
-                 each guest",
-            );
-        }
-        if self.phases.steady.is_zero() {
-            return refuse("the steady window must be longer than 0 s");
-        }
         self.pacing.checked()?;
         match &self.load {
             Load::Closed if matches!(self.pacing, Pacing::Rate(_)) => {
@@ -179,24 +173,28 @@ impl TrialConfig {
                 }
             }
         }
-        if self.network.is_none() {
-            self.guests
-                .iter()
-                .try_for_each(|guest| guest.target.refuse_foreign(&self.confirmed))?;
-        }
-        Ok(allow_descriptors(self.connections())?)
+        let deferred = self.delivery == DeliveryMode::Deferred;
+        self.common().check(u32::from(deferred))
     }
 
-    fn connections(&self) -> u64 {
-        let workers = if self.delivery == DeliveryMode::Deferred {
-            1
-        } else {
-            0
-        };
-        self.guests
-            .iter()
-            .map(|guest| u64::from(guest.terminals) + workers)
-            .sum()
+    /// What all trials have.
+    fn common(&self) -> Common {
+        let guests = self.guests.iter().map(|guest| Place {
+            name: guest.name.clone(),
+            target: guest.target.clone(),
+            connections: guest.terminals,
+        });
+        Common {
+            guests: guests.collect(),
+            threads: self.threads.clone(),
+            network: self.network.clone(),
+            load: self.load.clone(),
+            phases: self.phases,
+            spacing: Spacing::Think,
+            patience: self.patience,
+            seed: self.seed,
+            confirmed: self.confirmed.clone(),
+        }
     }
 
     fn plan(&self, guest: usize) -> TerminalPlan {
@@ -218,44 +216,20 @@ impl TrialConfig {
             seed,
         }
     }
-
-    fn description(&self) -> LoadDescription<'_> {
-        let guests = self.guests.iter().map(|guest| GuestLoad {
-            name: &guest.name,
-            users: if self.load == Load::Closed {
-                guest.terminals
-            } else {
-                0
-            },
-            operations: operations::OPERATIONS,
-        });
-        let (mode, pacing, open) = match &self.load {
-            Load::Closed => (Mode::Closed, Spacing::Think, None),
-            Load::Open(load) => (Mode::Open, Spacing::Arrivals, Some(load)),
-        };
-        LoadDescription {
-            mode,
-            pacing,
-            cpus: self.threads.cpus(),
-            open,
-            guests: guests.collect(),
-        }
-    }
 }
 
 /// What all threads of a trial share.
 #[derive(Debug)]
-struct Shared {
-    config: TrialConfig,
+pub(crate) struct Shared<J> {
+    pub(crate) common: Common,
+    pub(crate) job: J,
     control: TrialControl,
     statuses: Vec<ThreadStatus>,
-    /// By guest, where deliveries are deferred.
-    queues: Vec<DeliveryQueue>,
     /// What ended the trial, and at which guest.
     fatal: Mutex<Option<(usize, OltpError)>>,
 }
 
-impl Shared {
+impl<J> Shared<J> {
     /// Something happened that must not happen: the trial ends.
     fn give_up(&self, now: u64, guest: usize, error: OltpError) {
         self.fatal
@@ -268,10 +242,10 @@ impl Shared {
 
 /// A trial as it went, with what the measurement does not say.
 #[derive(Debug)]
-pub(crate) struct Driven {
+pub(crate) struct Driven<T> {
     pub(crate) measurement: Measurement,
     /// By guest.
-    pub(crate) tallies: Vec<Tally>,
+    pub(crate) tallies: Vec<T>,
     /// The error that ended it.
     pub(crate) fatal: Option<OltpError>,
 }
@@ -304,14 +278,26 @@ pub(crate) fn drive(
     start: &dyn Fn() -> Instant,
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
-) -> Result<Driven, OltpError> {
+) -> Result<Driven<Tally>, OltpError> {
     config.check()?;
-    let cpus = config.threads.placement();
+    let job = Terminals::new(config);
+    drive_job(config.common(), job, start, stop, progress)
+}
+
+/// Runs a trial that was checked, whatever its connections do.
+pub(crate) fn drive_job<J: Spawn>(
+    common: Common,
+    job: J,
+    start: &dyn Fn() -> Instant,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Driven<J::Tally>, OltpError> {
+    let cpus = common.threads.placement();
     let shared = Arc::new(Shared {
-        config: config.clone(),
+        common,
+        job,
         control: TrialControl::new(),
         statuses: cpus.iter().map(|_| ThreadStatus::default()).collect(),
-        queues: DeliveryQueue::all(config.delivery, config.guests.len()),
         fatal: Mutex::new(None),
     });
     let task = TerminalTask {
@@ -319,7 +305,7 @@ pub(crate) fn drive(
         threads: cpus.len(),
         stop,
     };
-    let network = config.network.as_deref();
+    let network = shared.common.network.as_deref();
     let at = |reports| {
         thread::judge(reports)?;
         if stop.load(Ordering::Relaxed) {
@@ -329,7 +315,7 @@ pub(crate) fn drive(
     };
     let watch = |clock, done: &dyn Fn() -> bool| {
         let monitor = TrialMonitor {
-            phases: &config.phases,
+            phases: &shared.common.phases,
             clock,
             control: &shared.control,
             statuses: &shared.statuses,
@@ -350,10 +336,14 @@ pub(crate) fn drive(
     Ok(merged(&shared, recorded, aborted))
 }
 
-fn merged(shared: &Shared, recorded: Vec<Recorded>, aborted: Option<String>) -> Driven {
-    let config = &shared.config;
+fn merged<J: Job>(
+    shared: &Shared<J>,
+    recorded: Vec<Recorded<J::Tally>>,
+    aborted: Option<String>,
+) -> Driven<J::Tally> {
+    let (config, job) = (&shared.common, &shared.job);
     let window = shared.control.measured(config.phases.window());
-    let mut tallies: Vec<Tally> = config.guests.iter().map(|_| Tally::default()).collect();
+    let mut tallies: Vec<J::Tally> = config.guests.iter().map(|_| job.tally()).collect();
     let mut results = Vec::new();
     for thread in recorded {
         for (sum, tally) in tallies.iter_mut().zip(&thread.tallies) {
@@ -371,12 +361,14 @@ fn merged(shared: &Shared, recorded: Vec<Recorded>, aborted: Option<String>) -> 
         .map(|(guest, error)| format!("guest `{}`: {error}", config.guests[*guest].name));
     let counters = tallies
         .iter()
-        .map(|tally| Counters::Orderentry(tally.counters(window, config.delivery)))
+        .map(|tally| job.counters(tally, window))
         .collect();
-    let measurement =
-        config
-            .description()
-            .measurement(window, results, counters, reason.or(aborted));
+    let measurement = config.description(job.operations()).measurement(
+        window,
+        results,
+        counters,
+        reason.or(aborted),
+    );
     Driven {
         measurement,
         tallies,

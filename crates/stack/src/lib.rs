@@ -48,5 +48,5 @@ pub use template::builder_run;
 pub use tier::{StackPart, TierAccess};
 pub use workloads::{
     BuiltStack, DatabaseProbe, DvdstoreStack, OrderentryStack, PoolRange, ProbedServer,
-    SampleGuests,
+    SampleGuests, SqlStack,
 };

@@ -72,12 +72,13 @@ pub fn open_without_database(study: &Study) -> Result<Option<Box<dyn Stack>>, St
 fn bundled(study: &Study) -> Result<Box<dyn Stack>, StackError> {
     match study.workload.kind() {
         WorkloadKind::Sample => open_sample(study),
-        other @ (WorkloadKind::Dvdstore | WorkloadKind::Orderentry | WorkloadKind::Http) => {
-            Err(StackError::OtherWorkload {
-                stack: "the bundled stack",
-                workload: other.name(),
-            })
-        }
+        other @ (WorkloadKind::Dvdstore
+        | WorkloadKind::Orderentry
+        | WorkloadKind::Http
+        | WorkloadKind::Sql) => Err(StackError::OtherWorkload {
+            stack: "the bundled stack",
+            workload: other.name(),
+        }),
     }
 }
 
@@ -122,6 +123,10 @@ vcpus = 1
             workload.name(),
             match workload {
                 WorkloadKind::Http => "operation = [{name = \"home\", path = \"/\"}]",
+                WorkloadKind::Sql => {
+                    "setup = \"CREATE TABLE a (b TEXT)\"\n\
+                     operation = [{name = \"read\", statement = [{sql = \"SELECT 1\"}]}]"
+                }
                 _ => "",
             }
         );

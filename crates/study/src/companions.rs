@@ -56,7 +56,7 @@ pub fn names_in_companion(name: &str, text: &str) -> Vec<String> {
 }
 
 /// The keys whose values are names of files, anywhere below a workload.
-const FILE_KEYS: [&str; 2] = ["file", "csv"];
+const FILE_KEYS: [&str; 3] = ["file", "csv", "setup_file"];
 
 fn collect(table: &DeTable<'_>, from: &str, inside: bool, names: &mut Vec<String>) {
     for (key, value) in table {

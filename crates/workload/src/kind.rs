@@ -12,6 +12,8 @@ pub enum WorkloadKind {
     Orderentry,
     /// Operations over HTTP that a user wrote down.
     Http,
+    /// Statements on a database that a user wrote down.
+    Sql,
     /// Records that are read, listed and written over HTTP: an example, and for tests.
     Sample,
 }

@@ -16,6 +16,7 @@
     )
 )]
 
+pub mod data_driven;
 mod delay;
 mod digits;
 pub mod dvdstore;
@@ -30,6 +31,7 @@ pub mod random;
 mod rates;
 mod registry;
 pub mod sample;
+pub mod sql;
 mod streams;
 mod window;
 

@@ -12,11 +12,18 @@ use crate::{
     http::{self, HttpCounters},
     orderentry::{self, OrderEntryCounters},
     sample::{self, SampleCounters},
+    sql::{self, SqlCounters},
 };
 
 impl WorkloadKind {
     /// Every workload.
-    pub const ALL: [Self; 4] = [Self::Dvdstore, Self::Orderentry, Self::Http, Self::Sample];
+    pub const ALL: [Self; 5] = [
+        Self::Dvdstore,
+        Self::Orderentry,
+        Self::Http,
+        Self::Sql,
+        Self::Sample,
+    ];
 
     /// What generic code needs to know of it.
     #[must_use]
@@ -25,6 +32,7 @@ impl WorkloadKind {
             Self::Dvdstore => &dvdstore::INFO,
             Self::Orderentry => &orderentry::INFO,
             Self::Http => &http::INFO,
+            Self::Sql => &sql::INFO,
             Self::Sample => &sample::INFO,
         }
     }
@@ -46,6 +54,8 @@ pub enum Counters {
     Orderentry(OrderEntryCounters),
     /// Those of a web workload as data.
     Http(HttpCounters),
+    /// Those of a database workload as data.
+    Sql(SqlCounters),
     /// Those of the sample workload.
     Sample(SampleCounters),
 }
@@ -63,6 +73,7 @@ impl Counters {
             WorkloadKind::Dvdstore => Self::Dvdstore(ShopCounters::default()),
             WorkloadKind::Orderentry => Self::Orderentry(OrderEntryCounters::default()),
             WorkloadKind::Http => Self::Http(HttpCounters::default()),
+            WorkloadKind::Sql => Self::Sql(SqlCounters::default()),
             WorkloadKind::Sample => Self::Sample(SampleCounters::default()),
         }
     }
@@ -74,6 +85,7 @@ impl Counters {
             Self::Dvdstore(_) => WorkloadKind::Dvdstore,
             Self::Orderentry(_) => WorkloadKind::Orderentry,
             Self::Http(_) => WorkloadKind::Http,
+            Self::Sql(_) => WorkloadKind::Sql,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -121,6 +133,7 @@ impl Counters {
             Self::Dvdstore(counters) => counters.metrics(),
             Self::Orderentry(counters) => counters.metrics(),
             Self::Http(counters) => counters.metrics(),
+            Self::Sql(counters) => counters.metrics(),
             Self::Sample(counters) => counters.metrics(),
         }
     }
@@ -132,6 +145,7 @@ impl Counters {
             Self::Dvdstore(counters) => counters.proof(),
             Self::Orderentry(counters) => counters.proof(),
             Self::Http(counters) => counters.proof(),
+            Self::Sql(counters) => counters.proof(),
             Self::Sample(counters) => counters.proof(),
         }
     }
@@ -141,7 +155,7 @@ impl Counters {
     #[must_use]
     pub fn unit_rates(&self) -> Option<UnitRates> {
         match self {
-            Self::Dvdstore(_) | Self::Http(_) => None,
+            Self::Dvdstore(_) | Self::Http(_) | Self::Sql(_) => None,
             Self::Orderentry(counters) => Some(counters.unit_rates()),
             Self::Sample(counters) => Some(counters.unit_rates()),
         }
@@ -154,7 +168,7 @@ impl Counters {
         match self {
             Self::Dvdstore(counters) => Some(counters.rollbacks()),
             Self::Orderentry(counters) => Some(counters.rollbacks()),
-            Self::Http(_) | Self::Sample(_) => None,
+            Self::Http(_) | Self::Sql(_) | Self::Sample(_) => None,
         }
     }
 
@@ -179,6 +193,7 @@ impl Counters {
             (Self::Dvdstore(counters), Self::Dvdstore(other)) => counters.merge(other),
             (Self::Orderentry(counters), Self::Orderentry(other)) => counters.merge(other),
             (Self::Http(counters), Self::Http(other)) => counters.merge(other),
+            (Self::Sql(counters), Self::Sql(other)) => counters.merge(other),
             (Self::Sample(counters), Self::Sample(other)) => counters.merge(other),
             (counters, other) => return Err(DifferentWorkloads(counters.kind(), other.kind())),
         }
@@ -210,6 +225,17 @@ impl HttpCounters {
     pub fn from_counters(counters: &Counters) -> Option<&Self> {
         match counters {
             Counters::Http(counters) => Some(counters),
+            _ => None,
+        }
+    }
+}
+
+impl SqlCounters {
+    /// The counters of a guest, if they are those of this workload.
+    #[must_use]
+    pub fn from_counters(counters: &Counters) -> Option<&Self> {
+        match counters {
+            Counters::Sql(counters) => Some(counters),
             _ => None,
         }
     }

@@ -5,6 +5,7 @@ mod dvdstore;
 mod http;
 mod orderentry;
 mod sample;
+mod sql;
 mod web_users;
 
 use std::{sync::atomic::AtomicBool, time::Instant};
@@ -89,6 +90,7 @@ pub(crate) fn load(request: &LoadRequest<'_>, stack: &BuiltStack) -> Box<dyn Tri
         }
         BuiltStack::Orderentry(stack) => Box::new(orderentry::load(request, stack.as_ref())),
         BuiltStack::Http(_, wanted) => Box::new(http::load(request, wanted)),
+        BuiltStack::Sql(stack) => Box::new(sql::load(request, stack.as_ref())),
         BuiltStack::Sample(stack) => Box::new(sample::load(request, stack)),
     }
 }
@@ -119,7 +121,10 @@ pub(crate) fn computed_row(orders: u64) -> FoundRow {
 /// The databases behind the guests that are asked about themselves beside the load.
 pub(crate) fn probes(stack: &BuiltStack, guests: &[Box<dyn Guest>]) -> Vec<DatabaseProbe> {
     match stack {
-        BuiltStack::Dvdstore(..) | BuiltStack::Http(..) | BuiltStack::Sample(_) => Vec::new(),
+        BuiltStack::Dvdstore(..)
+        | BuiltStack::Http(..)
+        | BuiltStack::Sql(_)
+        | BuiltStack::Sample(_) => Vec::new(),
         BuiltStack::Orderentry(stack) => guests
             .iter()
             .map(|guest| stack.probe(guest.as_ref()))
@@ -135,7 +140,10 @@ pub(crate) fn attach(
     looks: &[DatabaseLook],
 ) -> Option<String> {
     match stack {
-        BuiltStack::Dvdstore(..) | BuiltStack::Http(..) | BuiltStack::Sample(_) => None,
+        BuiltStack::Dvdstore(..)
+        | BuiltStack::Http(..)
+        | BuiltStack::Sql(_)
+        | BuiltStack::Sample(_) => None,
         BuiltStack::Orderentry(stack) => orderentry::attach(stack.as_ref(), measurement, looks),
     }
 }
@@ -158,7 +166,10 @@ pub(crate) fn calibration(
     store: &Store,
 ) -> Result<Option<Calibration>, Failure> {
     match stack {
-        BuiltStack::Dvdstore(..) | BuiltStack::Http(..) | BuiltStack::Sample(_) => Ok(None),
+        BuiltStack::Dvdstore(..)
+        | BuiltStack::Http(..)
+        | BuiltStack::Sql(_)
+        | BuiltStack::Sample(_) => Ok(None),
         BuiltStack::Orderentry(stack) => {
             Calibration::new(plan, point, study, stack.as_ref(), store)
         }

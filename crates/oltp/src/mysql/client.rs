@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::{
     handshake::{self, Purpose},
     packet::{self, Done, Reader, column_count},
-    value::{self, Column},
+    value::{self, Column, Others},
 };
 use crate::{
     ClientError, Target,
@@ -29,6 +29,8 @@ struct Prepared {
     id: u32,
     /// As the server described them last.
     columns: Vec<Column>,
+    /// Types that the schema of order entry does not have.
+    others: Others,
 }
 
 /// A connection to MariaDB or MySQL.
@@ -81,6 +83,15 @@ impl MysqlClient {
 
     /// Prepares a statement, and gives its number.
     pub(crate) async fn prepare(&mut self, text: &str) -> Result<usize, ClientError> {
+        self.prepare_for(text, Others::Refused).await
+    }
+
+    /// As [`Self::prepare`], on a schema of any types.
+    pub(crate) async fn prepare_any(&mut self, text: &str) -> Result<usize, ClientError> {
+        self.prepare_for(text, Others::AsText).await
+    }
+
+    async fn prepare_for(&mut self, text: &str, others: Others) -> Result<usize, ClientError> {
         packet::write(&mut self.out, 0, |out| {
             out.push(COM_STMT_PREPARE);
             out.extend_from_slice(text.as_bytes());
@@ -102,6 +113,7 @@ impl MysqlClient {
         self.prepared.push(Prepared {
             id,
             columns: described,
+            others,
         });
         self.flying = false;
         Ok(self.prepared.len() - 1)
@@ -262,7 +274,8 @@ impl MysqlClient {
                 "the server sends columns that it has not described".to_owned(),
             ));
         }
-        let done = self.read_rows(&columns, answers, bytes).await;
+        let others = self.prepared[statement].others;
+        let done = self.read_rows(&columns, others, answers, bytes).await;
         self.prepared[statement].columns = columns;
         done
     }
@@ -270,6 +283,7 @@ impl MysqlClient {
     async fn read_rows(
         &mut self,
         columns: &[Column],
+        others: Others,
         mut answers: Option<&mut Answers>,
         bytes: &mut usize,
     ) -> Result<Done, ClientError> {
@@ -284,7 +298,7 @@ impl MysqlClient {
                 Some(0xff) => return Err(packet::error(packet)),
                 Some(_) => {
                     if let Some(answers) = &mut answers {
-                        value::push_row(packet, columns, answers)?;
+                        value::push_row(packet, columns, others, answers)?;
                     }
                 }
                 None => return Err(packet::cut()),

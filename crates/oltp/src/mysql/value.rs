@@ -24,6 +24,15 @@ const VAR_STRING: u8 = 0xfd;
 
 const UNSIGNED: u64 = 0x20;
 
+/// What becomes of columns of types that the schema of order entry does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Others {
+    /// They are an error: money is never a float.
+    Refused,
+    /// They come as text.
+    AsText,
+}
+
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Column {
@@ -95,6 +104,7 @@ fn put_short(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 pub(super) fn push_row(
     packet: &[u8],
     columns: &[Column],
+    others: Others,
     answers: &mut Answers,
 ) -> Result<(), ClientError> {
     let mut reader = Reader(packet);
@@ -105,7 +115,7 @@ pub(super) fn push_row(
         if nulls[bit / 8] & (1 << (bit % 8)) != 0 {
             answers.push_null();
         } else {
-            push(*column, &mut reader, answers)?;
+            push(*column, others, &mut reader, answers)?;
         }
     }
     answers.end_row();
@@ -113,12 +123,31 @@ pub(super) fn push_row(
 }
 
 #[inline]
-fn push(column: Column, reader: &mut Reader<'_>, answers: &mut Answers) -> Result<(), ClientError> {
+fn push(
+    column: Column,
+    others: Others,
+    reader: &mut Reader<'_>,
+    answers: &mut Answers,
+) -> Result<(), ClientError> {
     let width = match column.kind {
         TINY => 1,
         SHORT | YEAR => 2,
         LONG | INT24 => 4,
         LONGLONG => 8,
+        FLOAT if others == Others::AsText => {
+            let number = f32::from_bits(rookery_cast::low_u32(reader.number(4)?));
+            answers.push_text(number.to_string().as_bytes());
+            return Ok(());
+        }
+        DOUBLE if others == Others::AsText => {
+            let number = f64::from_bits(reader.number(8)?);
+            answers.push_text(number.to_string().as_bytes());
+            return Ok(());
+        }
+        TIME if others == Others::AsText => {
+            answers.push_text(time(reader.text()?)?.as_bytes());
+            return Ok(());
+        }
         FLOAT | DOUBLE => {
             return Err(ClientError::Session(
                 "a column is a float: the schema is not the workload's".to_owned(),
@@ -144,6 +173,19 @@ fn push(column: Column, reader: &mut Reader<'_>, answers: &mut Answers) -> Resul
     };
     answers.push_int(number);
     Ok(())
+}
+
+/// A length of time as the server would write it, without parts of seconds.
+fn time(raw: &[u8]) -> Result<String, ClientError> {
+    if raw.is_empty() {
+        return Ok("00:00:00".to_owned());
+    }
+    let mut reader = Reader(raw);
+    let sign = if reader.number(1)? != 0 { "-" } else { "" };
+    let days = reader.number(4)?;
+    let clock = reader.bytes(3).map_err(|_| cut())?;
+    let hours = days * 24 + u64::from(clock[0]);
+    Ok(format!("{sign}{hours:02}:{:02}:{:02}", clock[1], clock[2]))
 }
 
 /// A date and time as the server would write it.
@@ -194,7 +236,7 @@ mod tests {
             .map(|&(kind, unsigned)| Column { kind, unsigned })
             .collect();
         let mut answers = Answers::default();
-        push_row(packet, &columns, &mut answers)?;
+        push_row(packet, &columns, Others::Refused, &mut answers)?;
         answers.end_answer(0);
         Ok(answers)
     }
@@ -240,6 +282,28 @@ mod tests {
         assert!(
             cells(&[(DOUBLE, false)], &[0; 10]).is_err(),
             "money is never a float"
+        );
+    }
+
+    #[test]
+    fn other_types_come_as_text_where_they_may() {
+        let columns = [DOUBLE, FLOAT, TIME].map(|kind| Column {
+            kind,
+            unsigned: false,
+        });
+        let mut packet = vec![0, 0];
+        packet.extend_from_slice(&1.5f64.to_le_bytes());
+        packet.extend_from_slice(&(-0.25f32).to_le_bytes());
+        packet.extend_from_slice(&[8, 1, 1, 0, 0, 0, 2, 3, 4]);
+        let mut answers = Answers::default();
+        push_row(&packet, &columns, Others::AsText, &mut answers).expect("whole");
+        answers.end_answer(0);
+        let answer = answers.get(0).expect("an answer");
+        let row = answer.row(0).expect("a row");
+        let texts = [b"1.5".as_slice(), b"-0.25", b"-26:03:04"];
+        assert_eq!(
+            [0, 1, 2].map(|column| row.value(column)),
+            texts.map(|text| Some(Value::Text(text)))
         );
     }
 }

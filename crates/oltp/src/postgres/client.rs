@@ -39,6 +39,16 @@ struct Prepared {
     name: String,
     parameters: Vec<Type>,
     columns: Vec<Type>,
+    form: Form,
+}
+
+/// How values travel, in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// By the types of order entry.
+    Binary,
+    /// Whatever their types are.
+    Text,
 }
 
 /// A connection to PostgreSQL.
@@ -84,6 +94,15 @@ impl PostgresClient {
 
     /// Prepares a statement, and gives its number.
     pub(crate) async fn prepare(&mut self, text: &str) -> Result<usize, ClientError> {
+        self.prepare_for(text, Form::Binary).await
+    }
+
+    /// As [`Self::prepare`], with values of any types as text.
+    pub(crate) async fn prepare_as_text(&mut self, text: &str) -> Result<usize, ClientError> {
+        self.prepare_for(text, Form::Text).await
+    }
+
+    async fn prepare_for(&mut self, text: &str, form: Form) -> Result<usize, ClientError> {
         self.begin()?;
         let name = format!("s{}", self.prepared.len());
         frontend::parse(&name, text, [], &mut self.out)?;
@@ -93,6 +112,7 @@ impl PostgresClient {
             name,
             parameters: Vec::new(),
             columns: Vec::new(),
+            form,
         };
         let mut refused = None;
         loop {
@@ -131,19 +151,25 @@ impl PostgresClient {
                 "{given} parameters for a statement that has {wanted}"
             )));
         }
-        // All values in binary form, in both directions.
+        // One form for all values, in both directions.
+        let form = prepared.form;
+        let code = i16::from(form == Form::Binary);
         let bound = frontend::bind(
             "",
             &prepared.name,
-            [1],
+            [code],
             values.zip(&prepared.parameters),
             |(value, ty), out| {
+                if let (Form::Text, Value::Text(text)) = (form, value) {
+                    out.extend_from_slice(text);
+                    return Ok(IsNull::No);
+                }
                 Ok(match Parameter(value).to_sql(ty, out)? {
                     tokio_postgres::types::IsNull::Yes => IsNull::Yes,
                     tokio_postgres::types::IsNull::No => IsNull::No,
                 })
             },
-            [1],
+            [code],
             &mut self.out,
         );
         if let Err(why) = bound {
@@ -199,7 +225,8 @@ impl PostgresClient {
                         return Err(MessageRefusal::LargeAnswer.into());
                     }
                     let statement = self.calls.get(answered).ok_or_else(|| unexpected(kind))?;
-                    push_row(content, &self.prepared[*statement].columns, answers)?;
+                    let prepared = &self.prepared[*statement];
+                    push_row(content, &prepared.columns, prepared.form, answers)?;
                 }
                 b'C' => {
                     answers.end_answer(affected(content));
@@ -329,6 +356,7 @@ fn known(oid: u32) -> Type {
 fn push_row(
     mut content: &[u8],
     columns: &[Type],
+    form: Form,
     answers: &mut Answers,
 ) -> Result<(), ClientError> {
     let count = u16::from_be_bytes(front(&mut content)?);
@@ -343,6 +371,10 @@ fn push_row(
         };
         let (raw, rest) = content.split_at_checked(length).ok_or_else(cut)?;
         content = rest;
+        if form == Form::Text {
+            answers.push_text(raw);
+            continue;
+        }
         match Column::from_sql(ty, raw).map_err(|why| ClientError::Session(why.to_string()))? {
             Column::Null => answers.push_null(),
             Column::Int(number) => answers.push_int(number),
@@ -445,7 +477,7 @@ mod tests {
         .concat();
         let types = [Type::INT4, Type::INT4, Type::TEXT];
         let mut answers = Answers::default();
-        push_row(&row, &types, &mut answers).expect("whole");
+        push_row(&row, &types, Form::Binary, &mut answers).expect("whole");
         answers.end_answer(1);
         let read = answers
             .get(0)
@@ -457,11 +489,11 @@ mod tests {
             expected.map(Some)
         );
         assert!(
-            push_row(&row[..row.len() - 1], &types, &mut answers).is_err(),
+            push_row(&row[..row.len() - 1], &types, Form::Binary, &mut answers).is_err(),
             "a byte is missing"
         );
         assert!(
-            push_row(&row, &types[..2], &mut answers).is_err(),
+            push_row(&row, &types[..2], Form::Binary, &mut answers).is_err(),
             "a column too many"
         );
     }

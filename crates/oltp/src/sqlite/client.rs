@@ -6,7 +6,7 @@ use rookery_diagnosis::outside_text;
 use rookery_workload::orderentry::{
     Dialect, Table,
     sql::Style,
-    transaction::{Answers, Flight},
+    transaction::{Answers, Flight, Value},
 };
 use tokio::{
     io::{
@@ -20,8 +20,8 @@ use tokio::{
 use super::{
     counters::CacheCounters,
     message::{
-        ErrorKind, Hello, LoadRequest, Reply, write_counters_request, write_flight, write_hello,
-        write_load, write_text,
+        ErrorKind, Hello, LoadRequest, Reply, write_call, write_counters_request, write_flight,
+        write_hello, write_load, write_prepare, write_text,
     },
     wire::{LENGTH, MAX_REPLY, frame_length},
 };
@@ -121,6 +121,29 @@ impl Connection {
         write_text(&mut self.output, text);
         match self.exchange().await? {
             Reply::Answers(answers) => Ok(answers.into_text()?),
+            reply => Err(unexpected(&reply)),
+        }
+    }
+
+    /// Prepares a statement of the client's own; the first has the number 0.
+    pub(crate) async fn prepare(&mut self, text: &str) -> Result<(), ClientError> {
+        write_prepare(&mut self.output, text);
+        match self.exchange().await? {
+            Reply::Answers(_) => Ok(()),
+            reply => Err(unexpected(&reply)),
+        }
+    }
+
+    /// Executes such a statement. Whoever asks limits the wait.
+    pub(crate) async fn call<'v>(
+        &mut self,
+        number: usize,
+        values: impl ExactSizeIterator<Item = Value<'v>>,
+        answers: &mut Answers,
+    ) -> Result<(), ClientError> {
+        write_call(&mut self.output, number, values);
+        match self.exchange().await? {
+            Reply::Answers(reader) => Ok(reader.into_answers(answers)?),
             reply => Err(unexpected(&reply)),
         }
     }

@@ -51,6 +51,9 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const HEALTHY: &[u8] = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: \
                          3\r\nConnection: close\r\n\r\nup\n";
 
+/// Most statements of its own that one client has prepared.
+const MOST_OWN: usize = 4096;
+
 /// The engine's number for a database that is locked.
 const BUSY: i64 = 5;
 
@@ -274,6 +277,7 @@ fn serve(
         connection: &connection,
         shared,
         prepared,
+        own: Vec::new(),
         turn: None,
     };
     let mut heard = heard;
@@ -318,6 +322,8 @@ struct Session<'a> {
     connection: &'a Connection,
     shared: &'a Shared<'a>,
     prepared: Vec<Option<Prepared<'a>>>,
+    /// The statements of the client's own.
+    own: Vec<Prepared<'a>>,
     /// While a transaction writes.
     turn: Option<Turn<'a>>,
 }
@@ -327,6 +333,8 @@ impl Session<'_> {
         match Request::read(input)? {
             Request::Flight(fields) => self.fly(fields, output),
             Request::Text(text) => self.text(text, output),
+            Request::Prepare(text) => self.prepare_own(text, output),
+            Request::Call(fields) => self.call_own(fields, output),
             Request::Counters => {
                 write_counters(output, self.shared.counters.read());
                 Ok(())
@@ -393,6 +401,37 @@ impl Session<'_> {
             if index == Statement::COMMIT.index() {
                 self.turn = None;
             }
+        }
+        answers.finish();
+        Ok(())
+    }
+
+    fn prepare_own(&mut self, text: &str, output: &mut Vec<u8>) -> Result<(), Refusal> {
+        if self.own.len() >= MOST_OWN {
+            let text = format!("{MOST_OWN} statements are prepared already");
+            return Err(Refusal::new(ErrorKind::Engine, text));
+        }
+        let flags = PrepFlags::SQLITE_PREPARE_PERSISTENT;
+        self.own
+            .push(self.connection.prepare_with_flags(text, flags)?);
+        AnswersWriter::begin(output).finish();
+        Ok(())
+    }
+
+    fn call_own(&mut self, fields: Fields<'_>, output: &mut Vec<u8>) -> Result<(), Refusal> {
+        let mut flight = FlightReader::new(fields)?;
+        let mut answers = AnswersWriter::begin(output);
+        while let Some((index, values)) = flight.call()? {
+            let connection = self.connection;
+            let Some(writes) = self.own.get(index).map(|statement| !statement.readonly()) else {
+                let text = format!("statement {index} was not prepared");
+                return Err(Refusal::new(ErrorKind::Protocol, text).last());
+            };
+            if writes && connection.is_autocommit() {
+                self.take_turn()?;
+            }
+            let statement = &mut self.own[index];
+            execute(connection, statement, &mut flight, values, &mut answers)?;
         }
         answers.finish();
         Ok(())

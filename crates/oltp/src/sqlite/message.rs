@@ -21,7 +21,7 @@ use super::{
 use crate::error::WireError;
 
 const MAGIC: &[u8] = b"rookery-oe";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// The style of a session that sends text alone.
 const NO_STYLE: u8 = u8::MAX;
@@ -34,6 +34,10 @@ pub(super) enum Request<'a> {
     Text(&'a str),
     Counters,
     Load(LoadRequest),
+    /// A statement of the client's own is to be prepared; it gets the next number from 0.
+    Prepare(&'a str),
+    /// Calls of such statements, as a flight.
+    Call(Fields<'a>),
 }
 
 // Fields are bytes; two requests are the same when those are.
@@ -101,6 +105,8 @@ const FLIGHT: u8 = 2;
 const TEXT: u8 = 3;
 const COUNTERS: u8 = 4;
 const LOAD: u8 = 5;
+const PREPARE: u8 = 6;
+const CALL: u8 = 7;
 
 impl<'a> Request<'a> {
     /// Reads the content of a frame.
@@ -111,6 +117,8 @@ impl<'a> Request<'a> {
             HELLO => Self::Hello(read_hello(&mut fields)?),
             // Its end is checked when it is read.
             FLIGHT => return Ok(Self::Flight(fields)),
+            CALL => return Ok(Self::Call(fields)),
+            PREPARE => Self::Prepare(fields.text()?),
             TEXT => Self::Text(fields.text()?),
             COUNTERS => Self::Counters,
             LOAD => Self::Load(read_load(&mut fields)?),
@@ -232,6 +240,28 @@ pub(super) fn write_flight(out: &mut Vec<u8>, flight: &Flight) {
         out.push(count_u8(arguments.len()));
         arguments.for_each(|value| put_value(out, value));
     }
+    end_frame(out);
+}
+
+pub(super) fn write_prepare(out: &mut Vec<u8>, text: &str) {
+    begin_frame(out);
+    out.push(PREPARE);
+    put_bytes(out, text.as_bytes());
+    end_frame(out);
+}
+
+/// One call of a statement of the client's own.
+pub(super) fn write_call<'v>(
+    out: &mut Vec<u8>,
+    number: usize,
+    values: impl ExactSizeIterator<Item = Value<'v>>,
+) {
+    begin_frame(out);
+    out.push(CALL);
+    out.extend_from_slice(&1u16.to_le_bytes());
+    out.extend_from_slice(&count_u16(number).to_le_bytes());
+    out.push(count_u8(values.len()));
+    values.for_each(|value| put_value(out, value));
     end_frame(out);
 }
 

@@ -14,13 +14,14 @@ use rookery_driver::{Admission, Arrival, ArrivalQueue, Load, Share};
 use rookery_workload::orderentry::terminal::Terminal;
 
 use super::{
-    TrialConfig,
     client::Client,
+    job::{Common, Job},
+    operations::operation,
     worker::{Begun, Worker},
 };
 
 /// The queue of one thread of so many.
-pub(super) fn queue(config: &TrialConfig, thread: usize, of: usize) -> ArrivalQueue {
+pub(super) fn queue(config: &Common, thread: usize, of: usize) -> ArrivalQueue {
     match &config.load {
         Load::Closed => ArrivalQueue::default(),
         Load::Open(load) => {
@@ -37,7 +38,7 @@ pub(super) fn queue(config: &TrialConfig, thread: usize, of: usize) -> ArrivalQu
 }
 
 /// Receives arrivals until the last.
-pub(super) async fn receive(worker: Rc<Worker>) {
+pub(super) async fn receive<J: Job>(worker: Rc<Worker<J>>) {
     let schedule = worker.queue.schedule();
     while schedule
         .wait(worker.clock(), worker.alarms(), ArrivalQueue::ROW)
@@ -65,8 +66,8 @@ impl Server {
     /// Serves one arrival after the other. Response times count from the arrival, not from when a
     /// connection was free.
     pub(super) async fn serve(mut self) {
-        let worker = Rc::clone(&self.client.worker);
-        let (row, guest) = (self.client.row, self.client.guest);
+        let worker = Rc::clone(&self.client.link.worker);
+        let (row, guest) = (self.client.link.row, self.client.link.guest);
         loop {
             let input = self.terminal.next_input(worker.wall(worker.now()));
             let waited = worker.queue.take_waiting(row, guest);
@@ -81,7 +82,7 @@ impl Server {
             worker.recorder(guest).arrival_started(arrival.at);
             worker.appear(row, sent);
             let begun = Begun {
-                kind: input.kind(),
+                operation: operation(input.kind()),
                 intended: arrival.at,
                 sent,
             };
@@ -96,7 +97,7 @@ impl Server {
 }
 
 /// The arrival that an idle connection is given.
-fn poll_assigned(worker: &Worker, row: usize, context: &Context<'_>) -> Poll<Arrival> {
+fn poll_assigned<J: Job>(worker: &Worker<J>, row: usize, context: &Context<'_>) -> Poll<Arrival> {
     match worker.queue.take_assigned(row) {
         Some(arrival) => Poll::Ready(arrival),
         None => {

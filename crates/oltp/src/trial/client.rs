@@ -1,9 +1,9 @@
 //! A client: one connection of a terminal, or of the worker of deferred deliveries, made again when
 //! it is lost.
 
-use std::{rc::Rc, time::Duration};
+use std::rc::Rc;
 
-use rookery_driver::{Fault, Nanos, nanos};
+use rookery_driver::{Fault, Nanos};
 use rookery_workload::orderentry::{
     Kind,
     sql::Style,
@@ -12,13 +12,14 @@ use rookery_workload::orderentry::{
 };
 use tokio::time::sleep;
 
-use super::{connect::open, fault, worker::Worker};
+use super::{
+    fault,
+    link::{Link, Unlinked},
+    operations::operation,
+    terminals::Terminals,
+    worker::Worker,
+};
 use crate::{DbSession, OltpError};
-
-/// Pause after the first failed attempt to connect; it grows by as much with every further one.
-const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
-/// Largest multiple of it.
-const MOST_PAUSES: u32 = 10;
 
 /// How a transaction ended, at what moment.
 #[derive(Debug)]
@@ -34,37 +35,34 @@ pub(super) struct Finished {
 /// A client and its buffers.
 #[derive(Debug)]
 pub(super) struct Client {
-    pub(super) worker: Rc<Worker>,
-    pub(super) row: usize,
-    pub(super) guest: usize,
-    session: Option<DbSession>,
+    pub(super) link: Link<Terminals>,
     style: Style,
     desk: Desk,
     retries: Retries,
-    /// It makes no connection at or after.
-    pub(super) stops: Nanos,
 }
 
 impl Client {
     /// Client `number` of a guest.
     pub(super) fn new(
-        worker: &Rc<Worker>,
+        worker: &Rc<Worker<Terminals>>,
         row: usize,
         guest: usize,
         session: Option<DbSession>,
         number: u32,
         stops: Nanos,
     ) -> Self {
-        let config = &worker.shared.config;
+        let config = &worker.shared.job.config;
         Self {
-            worker: Rc::clone(worker),
-            row,
-            guest,
-            session,
+            link: Link {
+                worker: Rc::clone(worker),
+                row,
+                guest,
+                session,
+                stops,
+            },
             style: config.session.style,
             desk: Desk::new(),
             retries: Retries::new(config.max_retries, config.plan(guest).seed, number),
-            stops,
         }
     }
 
@@ -72,12 +70,25 @@ impl Client {
     /// ledger.
     pub(super) async fn transact(&mut self, input: &Input) -> Finished {
         let kind = input.kind();
-        let worker = Rc::clone(&self.worker);
+        let worker = Rc::clone(&self.link.worker);
         loop {
-            if let Err(finished) = self.connect(kind).await {
-                return finished;
+            match self.link.connect(operation(kind)).await {
+                Ok(()) => {}
+                Err(Unlinked::Over {
+                    fault,
+                    evidence,
+                    at,
+                }) => {
+                    return Finished {
+                        done: at,
+                        end: Err(fault),
+                        evidence,
+                        is_last: true,
+                    };
+                }
+                Err(Unlinked::Refused(error)) => return self.broken(kind, worker.now(), error),
             }
-            let Some(session) = &mut self.session else {
+            let Some(session) = &mut self.link.session else {
                 continue;
             };
             let performing = perform(
@@ -92,8 +103,8 @@ impl Client {
             );
             let performed = performing.await;
             let done = worker.now();
-            let within = worker.within(self.guest, done);
-            let mut tally = worker.tally(self.guest);
+            let within = worker.within(self.link.guest, done);
+            let mut tally = worker.tally(self.link.guest);
             if performed.attempts > 1 {
                 tally.retried(kind, performed.retries, within);
             }
@@ -123,14 +134,15 @@ impl Client {
                 Ended::Unknown(why) => {
                     tally.lost(kind, within);
                     drop(tally);
-                    self.unlink();
+                    self.link.unlink();
                     return failed(fault::COMMIT_LOST, why.to_string());
                 }
                 // Nothing was changed: the same input again.
                 Ended::Disconnected(why) => {
                     drop(tally);
-                    self.unlink();
-                    worker.trouble(self.row, kind, fault::lost(&why), &why.to_string());
+                    self.link.unlink();
+                    let fault = fault::lost(&why);
+                    worker.trouble(self.link.row, operation(kind), fault, &why.to_string());
                 }
                 Ended::Refused(why) => {
                     drop(tally);
@@ -146,66 +158,16 @@ impl Client {
         }
     }
 
-    fn unlink(&mut self) {
-        self.session = None;
-        self.worker.unlinked(self.row);
-    }
-
     fn broken(&self, kind: Kind, done: Nanos, error: OltpError) -> Finished {
         let evidence = error.to_string();
-        let within = self.worker.within(self.guest, done);
-        self.worker.tally(self.guest).failed(kind, within);
-        self.worker.give_up(self.row, error);
+        let within = self.link.worker.within(self.link.guest, done);
+        self.link.worker.tally(self.link.guest).failed(kind, within);
+        self.link.worker.give_up(self.link.row, error);
         Finished {
             done,
             end: Err(fault::BROKEN),
             evidence,
             is_last: true,
-        }
-    }
-
-    /// Connects if need be, again and again while no server answers or it is only starting up.
-    async fn connect(&mut self, kind: Kind) -> Result<(), Finished> {
-        if self.session.is_some() {
-            return Ok(());
-        }
-        let worker = Rc::clone(&self.worker);
-        let config = &worker.shared.config;
-        let until = config
-            .patience
-            .map(|patience| worker.now().saturating_add(nanos(patience)));
-        let mut pauses = 0;
-        loop {
-            let now = worker.now();
-            if worker.stopping() || now >= self.stops {
-                return Err(Finished {
-                    done: now,
-                    end: Err(fault::NO_CONNECTION),
-                    evidence: "the load ended before there was a connection again".to_owned(),
-                    is_last: true,
-                });
-            }
-            match open(config, self.guest).await {
-                Ok(session) => {
-                    self.session = Some(session);
-                    worker.linked(self.row);
-                    return Ok(());
-                }
-                Err(error) => {
-                    worker.trouble(
-                        self.row,
-                        kind,
-                        fault::not_connected(&error),
-                        &error.to_string(),
-                    );
-                    if !fault::may_pass(&error) || until.is_some_and(|until| worker.now() >= until)
-                    {
-                        return Err(self.broken(kind, worker.now(), error));
-                    }
-                }
-            }
-            pauses = (pauses + 1).min(MOST_PAUSES);
-            sleep(RECONNECT_PAUSE * pauses).await;
         }
     }
 }

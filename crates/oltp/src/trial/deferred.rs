@@ -3,12 +3,13 @@
 
 use rookery_workload::orderentry::{Kind, terminal::Input};
 
-use super::client::Client;
+use super::{client::Client, operations::operation};
 
 /// Executes what is queued, one after the other.
 pub(super) async fn execute(mut client: Client) {
-    let (worker, guest, row) = (std::rc::Rc::clone(&client.worker), client.guest, client.row);
-    let Some(queue) = worker.shared.queues.get(guest) else {
+    let link = &client.link;
+    let (worker, guest, row) = (std::rc::Rc::clone(&link.worker), link.guest, link.row);
+    let Some(queue) = worker.shared.job.queues.get(guest) else {
         return;
     };
     let Some(mut receiver) = queue.take_receiver() else {
@@ -24,7 +25,9 @@ pub(super) async fn execute(mut client: Client) {
                 .tally(guest)
                 .executed(finished.done.saturating_sub(queued.at)),
             Ok(_) => {}
-            Err(fault) => worker.failure(guest, Kind::Delivery, fault, &finished.evidence),
+            Err(fault) => {
+                worker.failure(guest, operation(Kind::Delivery), fault, &finished.evidence)
+            }
         }
         if finished.is_last {
             return;

@@ -7,7 +7,7 @@ use rookery_workload::orderentry::transaction::Cause;
 use crate::{ClientError, OltpError};
 
 /// The last of so many retries failed.
-pub(super) fn given_up(cause: Cause) -> Fault {
+pub(crate) fn given_up(cause: Cause) -> Fault {
     let sub_class = match cause {
         Cause::Deadlock => "deadlock",
         Cause::LockTimeout => "lock-timeout",
@@ -19,14 +19,14 @@ pub(super) fn given_up(cause: Cause) -> Fault {
 }
 
 /// The connection was lost during a COMMIT: nobody knows the outcome.
-pub(super) const COMMIT_LOST: Fault = Fault::new(ErrorClass::Io, "lost-during-commit");
+pub(crate) const COMMIT_LOST: Fault = Fault::new(ErrorClass::Io, "lost-during-commit");
 /// A deadline of the load passed while there was no connection.
-pub(super) const NO_CONNECTION: Fault = Fault::new(ErrorClass::Connect, "no-connection");
+pub(crate) const NO_CONNECTION: Fault = Fault::new(ErrorClass::Connect, "no-connection");
 /// Something that must not happen: the trial ends.
-pub(super) const BROKEN: Fault = Fault::new(ErrorClass::Data, "database-broken");
+pub(crate) const BROKEN: Fault = Fault::new(ErrorClass::Data, "database-broken");
 
 /// A connection was lost before a COMMIT.
-pub(super) fn lost(error: &ClientError) -> Fault {
+pub(crate) fn lost(error: &ClientError) -> Fault {
     let sub_class = match word_of_server(error) {
         Some(word) => word,
         None if matches!(error, ClientError::Timeout(_)) => "recv-timeout",
@@ -36,7 +36,7 @@ pub(super) fn lost(error: &ClientError) -> Fault {
 }
 
 /// A connection was not made.
-pub(super) fn not_connected(error: &OltpError) -> Fault {
+pub(crate) fn not_connected(error: &OltpError) -> Fault {
     let sub_class = match error {
         OltpError::NoServer { why, .. }
             if why.contains("refused") || why.contains("No such file") =>
@@ -58,7 +58,7 @@ pub(super) fn not_connected(error: &OltpError) -> Fault {
 
 /// Whether trying to connect again may help: a server that dies while statements are prepared is as
 /// far away as one that does not answer.
-pub(super) fn may_pass(error: &OltpError) -> bool {
+pub(crate) fn may_pass(error: &OltpError) -> bool {
     matches!(
         error,
         OltpError::NoServer { .. } | OltpError::Connect { .. } | OltpError::Statement { .. }

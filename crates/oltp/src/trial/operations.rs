@@ -19,6 +19,11 @@ pub(super) fn operation(kind: Kind) -> OperationId {
     OperationId::new(kind as u8)
 }
 
+/// The transaction that is recorded so.
+pub(super) fn kind_of(operation: OperationId) -> Option<Kind> {
+    Kind::ALL.get(operation.index()).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,6 +33,7 @@ mod tests {
         for kind in Kind::ALL {
             let name = kind.name().replace(' ', "-");
             assert_eq!(OPERATIONS.name(operation(kind)), name);
+            assert_eq!(kind_of(operation(kind)), Some(kind));
         }
         assert_eq!(OPERATIONS.main(), operation(Kind::NewOrder));
     }

@@ -9,7 +9,8 @@ use rookery_workload::orderentry::{
 use super::{
     client::{Client, Finished},
     delivery_queue::DeliveryQueue,
-    worker::Begun,
+    operations::operation,
+    worker::{Begun, Ending},
 };
 
 /// A terminal and its connection.
@@ -25,7 +26,10 @@ pub(super) struct Operator {
 impl Operator {
     /// The whole life of a terminal.
     pub(super) async fn live(mut self) {
-        let (row, worker) = (self.client.row, std::rc::Rc::clone(&self.client.worker));
+        let (row, worker) = (
+            self.client.link.row,
+            std::rc::Rc::clone(&self.client.link.worker),
+        );
         worker.sleep_until(row, self.starts).await;
         let appeared = worker.now();
         worker.appear(row, appeared);
@@ -56,14 +60,14 @@ impl Operator {
             if !is_first {
                 let pause = (drawn > 0).then_some(Pause { drawn, from: ended });
                 worker
-                    .recorder(self.client.guest)
+                    .recorder(self.client.link.guest)
                     .waited(ended, sent, pause);
             }
             if drawn > 0 {
                 worker.lagged(row, due, sent);
             }
             let begun = Begun {
-                kind: input.kind(),
+                operation: operation(input.kind()),
                 intended: if drawn > 0 { due } else { sent },
                 sent,
             };
@@ -79,19 +83,20 @@ impl Operator {
 impl Client {
     /// Executes a transaction and books it; a delivery that is deferred is only queued.
     pub(super) async fn act(&mut self, input: &Input, begun: Begun) -> Finished {
-        let worker = std::rc::Rc::clone(&self.worker);
-        worker.begin(self.row, begun);
-        let finished = match (input, worker.shared.queues.get(self.guest)) {
+        let worker = std::rc::Rc::clone(&self.link.worker);
+        worker.begin(self.link.row, begun);
+        let finished = match (input, worker.shared.job.queues.get(self.link.guest)) {
             (Input::Delivery(delivery), Some(queue)) => self.defer(queue, delivery.clone()),
             _ => self.transact(input).await,
         };
-        worker.end(
-            self.row,
-            begun,
-            finished.done,
-            finished.end,
-            &finished.evidence,
-        );
+        let ending = match finished.end {
+            Ok(Outcome::NewOrder { .. }) => Ending::Unit,
+            Ok(Outcome::RolledBack) => Ending::Void,
+            Ok(_) => Ending::Success,
+            Err(fault) => Ending::Failure(fault),
+        };
+        let (done, evidence) = (finished.done, &finished.evidence);
+        worker.end(self.link.row, begun, done, ending, evidence);
         finished
     }
 
@@ -100,11 +105,11 @@ impl Client {
         queue: &DeliveryQueue,
         delivery: rookery_workload::orderentry::terminal::DeliveryInput,
     ) -> Finished {
-        let done = self.worker.now();
-        let within = self.worker.within(self.guest, done);
+        let done = self.link.worker.now();
+        let within = self.link.worker.within(self.link.guest, done);
         queue.push(delivery, done, within);
         if within {
-            self.worker.tally(self.guest).queued();
+            self.link.worker.tally(self.link.guest).queued();
         }
         Finished {
             done,

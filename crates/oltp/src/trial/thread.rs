@@ -12,20 +12,15 @@ use futures_util::{StreamExt as _, stream};
 use rookery_driver::{
     AlarmClock, Clock, Load, Nanos, ThreadResults, ThreadTask, local_runtime, nanos, supervise,
 };
-use rookery_workload::orderentry::{DeliveryMode, Kind, terminal::Terminal};
 use tokio::runtime::LocalRuntime;
 
 use super::{
-    Shared, TrialConfig,
-    arrivals::{self, Server},
-    client::Client,
-    connect::open,
-    deferred, fault,
-    tally::Tally,
-    terminal::Operator,
+    Shared, arrivals, fault,
+    job::{Common, Job, Seat, open},
+    spawn::Spawn,
     worker::Worker,
 };
-use crate::{DbSession, OltpError, stopping::unless_stopped};
+use crate::{OltpError, stopping::unless_stopped};
 
 /// Connections that one thread makes at a time: each prepares some forty statements, and a server
 /// has other clients too.
@@ -34,25 +29,17 @@ const CONNECTING: usize = 8;
 const EVENT_INTERVAL: u32 = 61;
 
 /// The threads of a trial.
-pub(super) struct TerminalTask<'a> {
-    pub(super) shared: &'a Arc<Shared>,
+pub(super) struct TerminalTask<'a, J: Job> {
+    pub(super) shared: &'a Arc<Shared<J>>,
     pub(super) threads: usize,
     pub(super) stop: &'a AtomicBool,
 }
 
-/// A connection of this thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seat {
-    guest: usize,
-    /// The terminal's number at its guest; behind the last is the worker of deferred deliveries.
-    number: u32,
-}
-
 /// What a thread needs before it says that it is ready.
-pub(super) struct Ready {
+pub(super) struct Ready<S> {
     runtime: LocalRuntime,
     timer: AlarmClock,
-    seats: Vec<(Seat, Option<DbSession>)>,
+    seats: Vec<Taken<S>>,
     /// Guests that did not answer, with the words of the first attempt.
     troubles: Vec<(usize, OltpError)>,
     took: Nanos,
@@ -74,34 +61,34 @@ pub(super) fn judge(reports: Vec<Report>) -> Result<(), OltpError> {
 }
 
 /// What one thread recorded.
-pub(super) struct Recorded {
+pub(super) struct Recorded<T> {
     pub(super) results: ThreadResults,
     /// By guest.
-    pub(super) tallies: Vec<Tally>,
+    pub(super) tallies: Vec<T>,
 }
 
 /// The connections of one thread: all terminals of all guests are dealt out like cards, and the
 /// workers behind them.
-fn seats(config: &TrialConfig, thread: usize, threads: usize) -> Vec<Seat> {
+fn seats(config: &Common, has_background: bool, thread: usize, threads: usize) -> Vec<Seat> {
     let guests = || config.guests.iter().enumerate();
     let terminals = guests()
-        .flat_map(|(guest, of)| (0..of.terminals).map(move |number| Seat { guest, number }));
+        .flat_map(|(guest, of)| (0..of.connections).map(move |number| Seat { guest, number }));
     let mut dealt: Vec<Seat> = terminals.skip(thread).step_by(threads).collect();
-    if config.delivery == DeliveryMode::Deferred {
+    if has_background {
         let workers = guests().skip(thread).step_by(threads);
         dealt.extend(workers.map(|(guest, of)| Seat {
             guest,
-            number: of.terminals,
+            number: of.connections,
         }));
     }
     dealt
 }
 
-impl TerminalTask<'_> {
+impl<J: Job> TerminalTask<'_, J> {
     /// Makes the connections, a few at a time. A guest that does not answer once is left to its
     /// terminals.
-    async fn connect(&self, seats: Vec<Seat>) -> Result<Connected, OltpError> {
-        let config = &self.shared.config;
+    async fn connect(&self, seats: Vec<Seat>) -> Result<Connected<J::Session>, OltpError> {
+        let (job, config) = (&self.shared.job, &self.shared.common);
         let troubles = RefCell::new(Vec::new());
         let attempts = seats.into_iter().map(|seat| {
             let troubles = &troubles;
@@ -115,7 +102,7 @@ impl TerminalTask<'_> {
                 if is_dead() {
                     return Ok((seat, None));
                 }
-                match open(config, seat.guest).await {
+                match open(job, &config.guests[seat.guest].target).await {
                     Ok(session) => Ok((seat, Some(session))),
                     Err(error) if fault::may_pass(&error) => {
                         if !is_dead() {
@@ -127,27 +114,35 @@ impl TerminalTask<'_> {
                 }
             }
         });
-        let made: Vec<Result<(Seat, Option<DbSession>), OltpError>> =
+        let made: Vec<Result<Taken<J::Session>, OltpError>> =
             stream::iter(attempts).buffered(CONNECTING).collect().await;
         let seats = made.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok((seats, troubles.into_inner()))
     }
 }
 
-type Connected = (Vec<(Seat, Option<DbSession>)>, Vec<(usize, OltpError)>);
+/// A seat with its connection, where there is one.
+type Taken<S> = (Seat, Option<S>);
 
-impl ThreadTask for TerminalTask<'_> {
-    type Ready = Ready;
+type Connected<S> = (Vec<Taken<S>>, Vec<(usize, OltpError)>);
+
+impl<J: Spawn> ThreadTask for TerminalTask<'_, J> {
+    type Ready = Ready<J::Session>;
     type Report = Report;
-    type Output = Recorded;
+    type Output = Recorded<J::Tally>;
     type Error = OltpError;
 
-    fn prepare(&self, index: usize) -> Result<(Ready, Report), OltpError> {
+    fn prepare(&self, index: usize) -> Result<(Ready<J::Session>, Report), OltpError> {
         let (runtime, timer) = local_runtime(EVENT_INTERVAL).map_err(OltpError::Runtime)?;
         let began = Instant::now();
         let (seats, mut troubles) = runtime.block_on(unless_stopped(
             self.stop,
-            self.connect(seats(&self.shared.config, index, self.threads)),
+            self.connect(seats(
+                &self.shared.common,
+                self.shared.job.in_background().is_some(),
+                index,
+                self.threads,
+            )),
         ))?;
         let connected = seats
             .iter()
@@ -170,7 +165,7 @@ impl ThreadTask for TerminalTask<'_> {
         Ok((ready, report))
     }
 
-    fn work(&self, index: usize, ready: Ready, clock: Clock) -> Recorded {
+    fn work(&self, index: usize, ready: Ready<J::Session>, clock: Clock) -> Recorded<J::Tally> {
         let Ready {
             runtime,
             timer,
@@ -178,13 +173,13 @@ impl ThreadTask for TerminalTask<'_> {
             troubles,
             took,
         } = ready;
-        let config = &self.shared.config;
+        let config = &self.shared.common;
         let queue = arrivals::queue(config, index, self.threads);
         let worker = Rc::new(Worker::new(self.shared, clock, timer.timer(), queue, took));
         for (guest, error) in troubles {
             worker.failure(
                 guest,
-                Kind::NewOrder,
+                self.shared.job.operations().main(),
                 fault::not_connected(&error),
                 &error.to_string(),
             );
@@ -193,7 +188,9 @@ impl ThreadTask for TerminalTask<'_> {
             let ringing = Rc::clone(&worker);
             tokio::task::spawn_local(timer.ring(move || ringing.ring()));
             for (seat, session) in seats {
-                spawn(config, &worker, seat, session);
+                let is_background = seat.number == config.guests[seat.guest].connections;
+                let row = worker.add_row(seat.guest, session.is_some(), is_background);
+                J::spawn(&worker, seat, row, session);
             }
             if config.load != Load::Closed {
                 tokio::task::spawn_local(arrivals::receive(Rc::clone(&worker)));
@@ -209,40 +206,6 @@ impl ThreadTask for TerminalTask<'_> {
             worker.finish(end)
         });
         Recorded { results, tallies }
-    }
-}
-
-fn spawn(config: &TrialConfig, worker: &Rc<Worker>, seat: Seat, session: Option<DbSession>) {
-    let Seat { guest, number } = seat;
-    let of = config.guests[guest].terminals;
-    let is_background = number == of;
-    let row = worker.add_row(guest, session.is_some(), is_background);
-    let load_end = nanos(config.phases.load_end());
-    let client = |stops| Client::new(worker, row, guest, session, number, stops);
-    if is_background {
-        let client = client(load_end.saturating_add(nanos(config.phases.drain)));
-        tokio::task::spawn_local(deferred::execute(client));
-        return;
-    }
-    let terminal = Terminal::new(&config.plan(guest), number);
-    match &config.load {
-        Load::Closed => {
-            let (starts, stops) = config.phases.lifetime(number, of);
-            let operator = Operator {
-                client: client(stops),
-                terminal,
-                starts,
-                stops,
-            };
-            tokio::task::spawn_local(operator.live());
-        }
-        Load::Open(_) => {
-            let server = Server {
-                client: client(load_end.saturating_add(nanos(config.phases.drain))),
-                terminal,
-            };
-            tokio::task::spawn_local(server.serve());
-        }
     }
 }
 

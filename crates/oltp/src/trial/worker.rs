@@ -17,30 +17,34 @@ use rookery_driver::{
     Recorder, ThreadResults, ThreadStatus, ThreadUsers, Timing, UserCounts,
 };
 use rookery_stats::Latencies;
-use rookery_workload::orderentry::{Kind, Timestamp, transaction::Outcome};
+use rookery_workload::orderentry::Timestamp;
 
 use super::{
-    Shared,
-    delivery_queue::DeliveryQueue,
-    fault,
-    operations::{OPERATIONS, operation},
-    tally::Tally,
+    Shared, fault,
+    job::{Job, JobTally as _},
 };
 use crate::OltpError;
 
-/// A transaction that was begun.
+/// A transaction, or another operation, that was begun.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Begun {
-    pub(super) kind: Kind,
+pub(crate) struct Begun {
+    pub(crate) operation: OperationId,
     /// When it should have begun.
-    pub(super) intended: Nanos,
-    pub(super) sent: Nanos,
+    pub(crate) intended: Nanos,
+    pub(crate) sent: Nanos,
 }
 
-impl Begun {
-    fn operation(self) -> OperationId {
-        operation(self.kind)
-    }
+/// How it ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ending {
+    /// Well.
+    Success,
+    /// Well, and a unit of work is done.
+    Unit,
+    /// Undone, as it was meant to be.
+    Void,
+    /// Not well.
+    Failure(Fault),
 }
 
 /// One connection's line in the register.
@@ -73,33 +77,33 @@ struct Totals {
 
 /// One thread.
 #[derive(Debug)]
-pub(super) struct Worker {
-    pub(super) shared: Arc<Shared>,
+pub(crate) struct Worker<J: Job> {
+    pub(crate) shared: Arc<Shared<J>>,
     clock: Clock,
     /// Seconds since the epoch at the common start.
     epoch_s: i64,
     alarms: Alarms,
     rows: RefCell<Vec<Row>>,
     recorders: RefCell<Vec<Recorder>>,
-    tallies: RefCell<Vec<Tally>>,
+    tallies: RefCell<Vec<J::Tally>>,
     lag: RefCell<Latencies>,
     totals: Totals,
     stopping: Cell<bool>,
     /// Where the arrivals of an open load wait.
-    pub(super) queue: ArrivalQueue,
+    pub(crate) queue: ArrivalQueue,
     /// How long the terminals took to connect before the start.
     connecting: Nanos,
 }
 
-impl Worker {
-    pub(super) fn new(
-        shared: &Arc<Shared>,
+impl<J: Job> Worker<J> {
+    pub(crate) fn new(
+        shared: &Arc<Shared<J>>,
         clock: Clock,
         timer: Rc<OwnedFd>,
         queue: ArrivalQueue,
         connecting: Nanos,
     ) -> Self {
-        let config = &shared.config;
+        let config = &shared.common;
         let window = config.phases.window();
         let is_open = config.load != Load::Closed;
         let since = SystemTime::now()
@@ -116,10 +120,12 @@ impl Worker {
                 config
                     .guests
                     .iter()
-                    .map(|_| Recorder::new(window, is_open, OPERATIONS.entries().len()))
+                    .map(|_| {
+                        Recorder::new(window, is_open, shared.job.operations().entries().len())
+                    })
                     .collect(),
             ),
-            tallies: RefCell::new(config.guests.iter().map(|_| Tally::default()).collect()),
+            tallies: RefCell::new(config.guests.iter().map(|_| shared.job.tally()).collect()),
             lag: RefCell::default(),
             totals: Totals::default(),
             stopping: Cell::new(false),
@@ -129,7 +135,7 @@ impl Worker {
     }
 
     /// A new connection's line.
-    pub(super) fn add_row(&self, guest: usize, linked: bool, background: bool) -> usize {
+    pub(crate) fn add_row(&self, guest: usize, linked: bool, background: bool) -> usize {
         let mut rows = self.rows.borrow_mut();
         rows.push(Row {
             guest,
@@ -144,24 +150,24 @@ impl Worker {
         rows.len() - 1
     }
 
-    pub(super) fn now(&self) -> Nanos {
+    pub(crate) fn now(&self) -> Nanos {
         self.clock.now()
     }
 
-    pub(super) fn clock(&self) -> Clock {
+    pub(crate) fn clock(&self) -> Clock {
         self.clock
     }
 
-    pub(super) fn alarms(&self) -> &Alarms {
+    pub(crate) fn alarms(&self) -> &Alarms {
         &self.alarms
     }
 
-    pub(super) fn stopping(&self) -> bool {
+    pub(crate) fn stopping(&self) -> bool {
         self.stopping.get()
     }
 
     /// The wall clock at `at`, for the times in rows, without asking the system.
-    pub(super) fn wall(&self, at: Nanos) -> Timestamp {
+    pub(crate) fn wall(&self, at: Nanos) -> Timestamp {
         Timestamp(self.epoch_s + i64::try_from(at / 1_000_000_000).unwrap_or(0))
     }
 
@@ -173,21 +179,21 @@ impl Worker {
         self.row(row).guest
     }
 
-    pub(super) fn recorder(&self, guest: usize) -> RefMut<'_, Recorder> {
+    pub(crate) fn recorder(&self, guest: usize) -> RefMut<'_, Recorder> {
         RefMut::map(self.recorders.borrow_mut(), |recorders| {
             &mut recorders[guest]
         })
     }
 
-    pub(super) fn tally(&self, guest: usize) -> RefMut<'_, Tally> {
+    pub(crate) fn tally(&self, guest: usize) -> RefMut<'_, J::Tally> {
         RefMut::map(self.tallies.borrow_mut(), |tallies| &mut tallies[guest])
     }
 
-    pub(super) fn within(&self, guest: usize, at: Nanos) -> bool {
+    pub(crate) fn within(&self, guest: usize, at: Nanos) -> bool {
         self.recorder(guest).window().contains(at)
     }
 
-    pub(super) async fn sleep_until(&self, row: usize, at: Nanos) {
+    pub(crate) async fn sleep_until(&self, row: usize, at: Nanos) {
         if self.clock.reached(at) {
             return;
         }
@@ -202,7 +208,7 @@ impl Worker {
         .await;
     }
 
-    pub(super) fn wake_by(&self, row: usize, waker: &Waker) {
+    pub(crate) fn wake_by(&self, row: usize, waker: &Waker) {
         let mut row = self.row(row);
         if !row
             .waker
@@ -213,7 +219,7 @@ impl Worker {
         }
     }
 
-    pub(super) fn wake(&self, row: usize) {
+    pub(crate) fn wake(&self, row: usize) {
         if let Some(waker) = self
             .rows
             .borrow()
@@ -225,7 +231,7 @@ impl Worker {
     }
 
     /// The timer fired: wake those whose time has come.
-    pub(super) fn ring(&self) {
+    pub(crate) fn ring(&self) {
         self.alarms.ring(|row| match row {
             ArrivalQueue::ROW => self.queue.schedule().ring(),
             row => self.wake(row as usize),
@@ -233,14 +239,14 @@ impl Worker {
     }
 
     /// A terminal begins to live.
-    pub(super) fn appear(&self, row: usize, now: Nanos) {
+    pub(crate) fn appear(&self, row: usize, now: Nanos) {
         let mut row = self.row(row);
         (row.started, row.since) = (true, now);
         row.active_since.get_or_insert(now);
     }
 
     /// A visitor has gone; the time until the next comes belongs to none.
-    pub(super) fn disappear(&self, row: usize, now: Nanos) {
+    pub(crate) fn disappear(&self, row: usize, now: Nanos) {
         let (guest, active_since) = {
             let mut row = self.row(row);
             row.started = false;
@@ -252,7 +258,7 @@ impl Worker {
     }
 
     /// A terminal stopped waiting at `due` and begins a transaction.
-    pub(super) fn begin(&self, row: usize, begun: Begun) {
+    pub(crate) fn begin(&self, row: usize, begun: Begun) {
         let mut row = self.row(row);
         let since = std::mem::replace(&mut row.since, begun.sent);
         row.begun = Some(begun);
@@ -262,7 +268,7 @@ impl Worker {
     }
 
     /// A terminal that had been waiting in time began at `sent` instead of `due`.
-    pub(super) fn lagged(&self, row: usize, due: Nanos, sent: Nanos) {
+    pub(crate) fn lagged(&self, row: usize, due: Nanos, sent: Nanos) {
         if self.within(self.guest(row), sent) {
             self.lag
                 .borrow_mut()
@@ -270,18 +276,20 @@ impl Worker {
         }
     }
 
-    /// The transaction of a row ended; `fault` = it failed.
-    pub(super) fn end(
+    /// The transaction of a row ended. Where any of them has an operation of its own beside, that is
+    /// recorded, too.
+    pub(crate) fn end(
         &self,
         row: usize,
         begun: Begun,
         done: Nanos,
-        end: Result<Outcome, Fault>,
+        ending: Ending,
         evidence: &str,
     ) {
         let guest = {
             let mut row = self.row(row);
-            (row.begun, row.since, row.failing) = (None, done, end.is_err());
+            (row.begun, row.since, row.failing) =
+                (None, done, matches!(ending, Ending::Failure(_)));
             row.guest
         };
         self.totals.ended.set(self.totals.ended.get() + 1);
@@ -293,17 +301,20 @@ impl Worker {
             done,
             service: done.saturating_sub(begun.sent),
         };
-        let outcome = match end {
-            Ok(Outcome::RolledBack) => End::Void,
-            Ok(_) => End::Success,
-            Err(_) => End::Failure,
+        let outcome = match ending {
+            Ending::Void => End::Void,
+            Ending::Success | Ending::Unit => End::Success,
+            Ending::Failure(_) => End::Failure,
         };
-        recorder.request(begun.operation(), timing, outcome);
-        match end {
-            Ok(Outcome::NewOrder { .. }) => recorder.unit_done(done),
-            Ok(_) => {}
-            Err(fault) => {
-                recorder.failure(fault, done, begun.operation(), evidence.as_bytes());
+        recorder.request(begun.operation, timing, outcome);
+        if let Some(whole) = self.shared.job.whole() {
+            recorder.act(whole, timing, outcome);
+        }
+        match ending {
+            Ending::Unit => recorder.unit_done(done),
+            Ending::Success | Ending::Void => {}
+            Ending::Failure(fault) => {
+                recorder.failure(fault, done, begun.operation, evidence.as_bytes());
                 self.totals.errors.set(self.totals.errors.get() + 1);
             }
         }
@@ -311,29 +322,35 @@ impl Worker {
 
     /// Something failed on the way of a transaction that is not over: a connection was lost or not
     /// made.
-    pub(super) fn trouble(&self, row: usize, kind: Kind, fault: Fault, evidence: &str) {
+    pub(crate) fn trouble(&self, row: usize, operation: OperationId, fault: Fault, evidence: &str) {
         let guest = {
             let mut row = self.row(row);
             (row.failing, row.linked) = (true, false);
             row.guest
         };
         self.totals.errors.set(self.totals.errors.get() + 1);
-        self.failure(guest, kind, fault, evidence);
+        self.failure(guest, operation, fault, evidence);
     }
 
     /// A failure that is no transaction's end.
-    pub(super) fn failure(&self, guest: usize, kind: Kind, fault: Fault, evidence: &str) {
+    pub(crate) fn failure(
+        &self,
+        guest: usize,
+        operation: OperationId,
+        fault: Fault,
+        evidence: &str,
+    ) {
         self.recorder(guest)
-            .failure(fault, self.now(), operation(kind), evidence.as_bytes());
+            .failure(fault, self.now(), operation, evidence.as_bytes());
     }
 
     /// A row lost its connection.
-    pub(super) fn unlinked(&self, row: usize) {
+    pub(crate) fn unlinked(&self, row: usize) {
         self.row(row).linked = false;
     }
 
     /// A row has a connection.
-    pub(super) fn linked(&self, row: usize) {
+    pub(crate) fn linked(&self, row: usize) {
         let (guest, again) = {
             let mut row = self.row(row);
             row.linked = true;
@@ -342,34 +359,36 @@ impl Worker {
         self.totals
             .connections
             .set(self.totals.connections.get() + 1);
-        self.tally(guest).reconnections += u64::from(again);
+        if again {
+            self.tally(guest).reconnected();
+        }
     }
 
     /// A background row begins or ends a deferred delivery.
-    pub(super) fn set_working(&self, row: usize, working: bool) {
+    pub(crate) fn set_working(&self, row: usize, working: bool) {
         let mut row = self.row(row);
         row.working = working;
         row.failing &= working;
     }
 
     /// The schedule holds this arrival.
-    pub(super) fn drawn(&self, arrival: Arrival) {
+    pub(crate) fn drawn(&self, arrival: Arrival) {
         self.recorder(arrival.guest).arrival_drawn(arrival.at);
     }
 
     /// An arrival that as many as allowed came before.
-    pub(super) fn turn_away(&self, arrival: Arrival) {
+    pub(crate) fn turn_away(&self, arrival: Arrival) {
         self.recorder(arrival.guest)
-            .arrival_dropped(arrival.at, OPERATIONS.main());
+            .arrival_dropped(arrival.at, self.shared.job.operations().main());
     }
 
     /// Something happened that must not happen: the trial ends.
-    pub(super) fn give_up(&self, row: usize, error: OltpError) {
+    pub(crate) fn give_up(&self, row: usize, error: OltpError) {
         self.shared.give_up(self.now(), self.guest(row), error);
     }
 
     /// What all rows were doing when the trial ended; what the thread recorded.
-    pub(super) fn finish(&self, end: LoadEnd) -> (ThreadResults, Vec<Tally>) {
+    pub(crate) fn finish(&self, end: LoadEnd) -> (ThreadResults, Vec<J::Tally>) {
         let requests_in_window = self
             .recorders
             .borrow()
@@ -385,6 +404,7 @@ impl Worker {
         let mut tallies = self.tallies.take();
         for row in self.rows.borrow_mut().iter_mut() {
             close(
+                &self.shared.job,
                 row,
                 &mut recorders[row.guest],
                 &mut tallies[row.guest],
@@ -406,35 +426,46 @@ impl Worker {
 }
 
 /// Records what a row was doing when the trial ended.
-fn close(row: &mut Row, recorder: &mut Recorder, tally: &mut Tally, now: Nanos) {
+fn close<J: Job>(
+    job: &J,
+    row: &mut Row,
+    recorder: &mut Recorder,
+    tally: &mut J::Tally,
+    now: Nanos,
+) {
     if row.started {
         recorder.occupied(row.begun.is_some(), row.since, now);
     }
     if let Some(since) = row.active_since.take() {
         recorder.active(since, now);
     }
-    if row.working && row.linked {
-        tally.doubtful(Kind::Delivery);
+    if row.working
+        && row.linked
+        && let Some(operation) = job.in_background()
+    {
+        tally.doubtful(operation);
     }
     let Some(begun) = row.begun.take() else {
         return;
     };
     // Without a connection nothing was changed; with one the server may yet commit.
     if row.linked {
-        tally.doubtful(begun.kind);
+        tally.doubtful(begun.operation);
     }
-    recorder.unfinished(begun.operation(), begun.sent, begun.intended, now);
+    for operation in job.whole().into_iter().chain([begun.operation]) {
+        recorder.unfinished(operation, begun.sent, begun.intended, now);
+    }
     if recorder.began_inside(begun.sent, begun.intended) {
         let fault = if row.linked {
             Fault::UNFINISHED
         } else {
             fault::NO_CONNECTION
         };
-        recorder.failure(fault, now, begun.operation(), b"");
+        recorder.failure(fault, now, begun.operation, b"");
     }
 }
 
-impl ThreadUsers for Worker {
+impl<J: Job> ThreadUsers for Worker<J> {
     fn cut(&self, at: Nanos) {
         self.recorders
             .borrow_mut()
@@ -449,7 +480,7 @@ impl ThreadUsers for Worker {
 
     fn sweep(&self, _: Nanos) -> UserCounts {
         let mut counts = UserCounts::default();
-        let is_open = self.shared.config.load != Load::Closed;
+        let is_open = self.shared.common.load != Load::Closed;
         for row in self.rows.borrow().iter() {
             counts.busy += u32::from(row.begun.is_some() || row.working);
             counts.unconnected += u32::from(!row.ever);
@@ -473,6 +504,6 @@ impl ThreadUsers for Worker {
     fn expects(&self) -> bool {
         self.queue.schedule().next_at().is_some()
             || self.queue.unserved() > 0
-            || self.shared.queues.iter().any(DeliveryQueue::is_waiting)
+            || self.shared.job.is_waiting()
     }
 }

@@ -53,14 +53,16 @@ pub(crate) fn section(run: &Run, analysis: &Analysis) -> Option<Section> {
     match run.header.study.workload.kind() {
         WorkloadKind::Dvdstore => Some(dvdstore::section(run)),
         WorkloadKind::Orderentry => orderentry::section(run, analysis),
-        WorkloadKind::Http | WorkloadKind::Sample => None,
+        WorkloadKind::Http | WorkloadKind::Sql | WorkloadKind::Sample => None,
     }
 }
 
 /// What only the run's workload has to say on a terminal.
 pub(crate) fn brief(run: &Run, analysis: &Analysis) -> Brief {
     match run.header.study.workload.kind() {
-        WorkloadKind::Dvdstore | WorkloadKind::Http | WorkloadKind::Sample => Brief::default(),
+        WorkloadKind::Dvdstore | WorkloadKind::Http | WorkloadKind::Sql | WorkloadKind::Sample => {
+            Brief::default()
+        }
         WorkloadKind::Orderentry => orderentry::brief(run, analysis),
     }
 }

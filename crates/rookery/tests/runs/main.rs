@@ -25,6 +25,7 @@ mod orderentry_sqlite;
 mod orderentry_sqlite_study;
 mod orderentry_study;
 mod others;
+mod own_sql;
 mod predict;
 mod sample;
 mod search;

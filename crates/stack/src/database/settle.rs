@@ -5,17 +5,19 @@ use super::{DATABASE, DatabaseError, Engine, Server, Software, USER, server::use
 use crate::lamp;
 
 /// Make the empty database of the workload and its account, through the administrator's connection
-/// to a new server.
+/// to a new server. `collation` is how texts in it are kept, where the server is MariaDB.
 ///
 /// # Errors
 /// When the server refuses a step.
-pub fn prepare(server: &mut Server, software: &Software) -> Result<(), DatabaseError> {
+pub fn prepare(
+    server: &mut Server,
+    software: &Software,
+    collation: &str,
+) -> Result<(), DatabaseError> {
     let account = user_and_host(server.engine());
     match server.engine() {
         Engine::Mariadb => {
-            server.execute(&format!(
-                "CREATE DATABASE {DATABASE} CHARACTER SET latin1 COLLATE latin1_bin"
-            ))?;
+            server.execute(&format!("CREATE DATABASE {DATABASE} {collation}"))?;
             server.execute(&format!("CREATE USER {account}"))?;
             server.execute(&format!("GRANT ALL ON {DATABASE}.* TO {account}"))
         }

@@ -1,4 +1,4 @@
-//! MariaDB and PostgreSQL as stacks for order entry: the distribution's server alone, in containers
+//! MariaDB and PostgreSQL as stacks for order entry and for statements that are data: the distribution's server alone, in containers
 //! on a root of its own, in bare guests from the host.
 
 mod template;
@@ -9,22 +9,25 @@ use rookery_guest::{Guest, Kind, Template};
 use rookery_oltp::Target;
 use rookery_stats::DatabaseLoad;
 use rookery_study::{
-    BufferPool, DatabaseUse, GuestShape, OrderentryData, OrderentryUse, Point, PointData, Study,
-    WorkloadKind,
+    BufferPool, DatabaseUse, GuestShape, OrderentryData, OrderentryUse, Point, PointData, SqlUse,
+    Study, WorkloadKind,
 };
 use rookery_workload::orderentry::Dialect;
 
 use self::template::health;
 use crate::{
     BuiltStack, DatabaseLoader, DatabaseProbe, EffectiveSetting, Found, GuestStack,
-    OrderentryStack, PoolRange, ProbedServer, Service, Stack, StackContext, StackError,
+    OrderentryStack, PoolRange, ProbedServer, Service, SqlStack, Stack, StackContext, StackError,
     database::{
         Account, Engine, EngineFacts as _, PoolChange, Server, Software, compare, cool,
         guest as database_guest, loading, pool_line, read_back, set_pool, take, warm,
     },
     template::{check_root, has_root, root},
     tuning::{Component, KnownSettings, RequestedSettings, Tuned, TuningError},
-    workloads::{answer_rows, audit, data_of, session_settings, wanted_of},
+    workloads::{
+        DATABASE_WORKLOADS, DatabaseContent, DatabaseWorkload, OrderentryContent, SqlContent,
+        data_of,
+    },
 };
 
 /// How long a server may take to write everything out when it is stopped.
@@ -45,7 +48,7 @@ const SPARE_PAGES: u64 = 32;
 pub(crate) struct DatabaseStack {
     engine: Engine,
     wanted: DatabaseUse,
-    orderentry: OrderentryUse,
+    workload: DatabaseWorkload,
     /// Terminals that may be present, where an open load has no users.
     max_in_flight: Option<u32>,
     guest: GuestShape,
@@ -60,7 +63,7 @@ impl DatabaseStack {
         Ok(Self {
             engine: wanted.engine,
             wanted: wanted.clone(),
-            orderentry: wanted_of(wanted.engine.name(), study)?,
+            workload: DatabaseWorkload::of(wanted.engine.name(), study)?,
             max_in_flight: study.load.max_in_flight(),
             guest: study.guest.clone(),
         })
@@ -96,7 +99,7 @@ impl Stack for DatabaseStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        &[WorkloadKind::Orderentry]
+        DATABASE_WORKLOADS
     }
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {
@@ -123,16 +126,18 @@ impl Stack for DatabaseStack {
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
-        let data = data_of(self.name(), data)?;
-        let (root, software) = self.software(context)?;
-        let template = template::loaded(context, root.as_ref(), &software, data)?;
-        Ok(BuiltStack::Orderentry(Box::new(DatabaseGuests {
-            stack: self.clone(),
-            software,
-            data,
-            template,
-            pool: None,
-        })))
+        Ok(match &self.workload {
+            DatabaseWorkload::Orderentry(wanted) => {
+                let data = data_of(self.name(), data)?;
+                let wanted = wanted.clone();
+                let content = OrderentryContent { wanted, data };
+                BuiltStack::Orderentry(Box::new(self.guests(context, content)?))
+            }
+            DatabaseWorkload::Sql(wanted) => {
+                let wanted = wanted.as_ref().clone();
+                BuiltStack::Sql(Box::new(self.guests(context, SqlContent { wanted })?))
+            }
+        })
     }
 
     fn loader(
@@ -140,26 +145,61 @@ impl Stack for DatabaseStack {
         context: &StackContext<'_>,
         data: PointData,
     ) -> Result<Box<dyn DatabaseLoader>, StackError> {
-        let data = data_of(self.name(), data)?;
+        match &self.workload {
+            DatabaseWorkload::Orderentry(wanted) => {
+                let data = data_of(self.name(), data)?;
+                let wanted = wanted.clone();
+                self.loader_of(context, OrderentryContent { wanted, data })
+            }
+            DatabaseWorkload::Sql(wanted) => {
+                let wanted = wanted.as_ref().clone();
+                self.loader_of(context, SqlContent { wanted })
+            }
+        }
+    }
+}
+
+impl DatabaseStack {
+    fn guests<C: DatabaseContent>(
+        &self,
+        context: &StackContext<'_>,
+        content: C,
+    ) -> Result<DatabaseGuests<C>, StackError> {
+        let (root, software) = self.software(context)?;
+        let template = template::loaded(context, root.as_ref(), &software, &content)?;
+        Ok(DatabaseGuests {
+            stack: self.clone(),
+            software,
+            content,
+            template,
+            pool: None,
+        })
+    }
+
+    fn loader_of(
+        &self,
+        context: &StackContext<'_>,
+        content: impl DatabaseContent,
+    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
         let (root, software) = self.software(context)?;
         Ok(Box::new(ServerLoader {
             template: template::empty(context, root.as_ref(), &software)?,
             stack: self.clone(),
             software,
-            data,
+            content,
         }))
     }
 }
 
 /// Guests whose server is loaded under the clock.
-struct ServerLoader {
+struct ServerLoader<C> {
     stack: DatabaseStack,
     software: Software,
-    data: OrderentryData,
+    content: C,
     template: Template,
 }
 
-impl DatabaseLoader for ServerLoader {
+impl<C: DatabaseContent> DatabaseLoader for ServerLoader<C> {
     fn template(&self) -> &Template {
         &self.template
     }
@@ -176,22 +216,22 @@ impl DatabaseLoader for ServerLoader {
         guest: &mut dyn Guest,
         _cpus: &[u32],
     ) -> Result<DatabaseLoad, StackError> {
-        template::load_in(context, guest, &self.software, self.data)
+        template::load_in(context, guest, &self.software, &self.content)
     }
 }
 
 /// Guests of a database server.
-struct DatabaseGuests {
+struct DatabaseGuests<C> {
     stack: DatabaseStack,
     /// What the template holds.
     software: Software,
-    data: OrderentryData,
+    content: C,
     template: Template,
     /// Size of the buffer pool that guests hold instead of the tuning's, bytes.
     pool: Option<u64>,
 }
 
-impl DatabaseGuests {
+impl<C: DatabaseContent> DatabaseGuests<C> {
     fn engine(&self) -> Engine {
         self.stack.engine
     }
@@ -226,18 +266,14 @@ impl DatabaseGuests {
     }
 }
 
-impl GuestStack for DatabaseGuests {
+impl<C: DatabaseContent> GuestStack for DatabaseGuests<C> {
     fn template(&self) -> &Template {
         &self.template
     }
 
     fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
         let tuned = self.stack.tuned(point, index)?;
-        let mut service = database_guest(
-            &self.software,
-            &tuned,
-            self.stack.orderentry.hit_target.is_some(),
-        );
+        let mut service = database_guest(&self.software, &tuned, self.content.sizes_pool());
         // A server that cannot change the size while it runs starts with it.
         if let Some((path, line)) = self.pool.and_then(|bytes| pool_line(self.engine(), bytes))
             && let Some((_, text)) = service.files.iter_mut().find(|(name, _)| name == path)
@@ -283,22 +319,19 @@ impl GuestStack for DatabaseGuests {
         let readings = read_back(&mut self.server(guest)?)?;
         let found = compare(self.engine(), &readings, &self.stack.tuned(point, index)?);
         let mut settings: Vec<_> = found.into_iter().map(EffectiveSetting::from).collect();
-        if self.stack.orderentry.hit_target.is_some() {
+        if self.content.sizes_pool() {
             // The hit ratio decides the size of the pool, whatever the tuning asked for.
             settings
                 .iter_mut()
                 .filter(|setting| setting.name == self.engine().pool_key())
                 .for_each(|setting| setting.asked.clear());
         }
-        settings.extend(session_settings(
-            &self.target(guest),
-            &self.stack.orderentry,
-        )?);
+        settings.extend(self.content.settings(&self.target(guest))?);
         Ok(settings)
     }
 
     fn answer(&self, _context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
-        answer_rows(&self.target(guest))
+        self.content.answer(&self.target(guest))
     }
 
     fn audit(
@@ -312,21 +345,21 @@ impl GuestStack for DatabaseGuests {
             template::start(context, guest, self.engine(), Account::Owner)?;
         }
         let target = self.target(guest);
-        audit(&target, guest, self.data, self.stack.orderentry.verify)
+        self.content.audit(&target, guest)
     }
 }
 
-impl OrderentryStack for DatabaseGuests {
+impl OrderentryStack for DatabaseGuests<OrderentryContent> {
     fn name(&self) -> &'static str {
         self.engine().name()
     }
 
     fn wanted(&self) -> &OrderentryUse {
-        &self.stack.orderentry
+        &self.content.wanted
     }
 
     fn data(&self) -> OrderentryData {
-        self.data
+        self.content.data
     }
 
     fn clients(&self, address: SocketAddr) -> Target {
@@ -364,5 +397,15 @@ impl OrderentryStack for DatabaseGuests {
 
     fn hold_pool(&mut self, bytes: u64) {
         self.pool = Some(bytes);
+    }
+}
+
+impl SqlStack for DatabaseGuests<SqlContent> {
+    fn wanted(&self) -> &SqlUse {
+        &self.content.wanted
+    }
+
+    fn clients(&self, address: SocketAddr) -> Target {
+        self.engine().clients(address)
     }
 }

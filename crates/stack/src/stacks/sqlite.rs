@@ -1,5 +1,5 @@
-//! SQLite behind Rookery's own small server, for order entry: this very program serves the
-//! database.
+//! SQLite behind Rookery's own small server, for order entry and for statements that are data: this
+//! very program serves the database.
 
 use std::{
     net::SocketAddr,
@@ -11,19 +11,20 @@ use std::{
 
 use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
 use rookery_oltp::{
-    LoadOptions, Target, load,
+    Target,
     sqlite::{self, Durability, HEALTH_PATH, PORT, ServeConfig, local_target, with_server},
 };
 use rookery_stats::DatabaseLoad;
-use rookery_study::{OrderentryData, OrderentryUse, Point, PointData, Study, WorkloadKind};
+use rookery_study::{OrderentryData, OrderentryUse, Point, PointData, SqlUse, Study, WorkloadKind};
 
 use crate::{
     BuiltStack, DatabaseLoader, DatabaseProbe, EffectiveSetting, Found, GuestStack,
-    OrderentryStack, PoolRange, ProbedServer, Service, Stack, StackContext, StackError,
+    OrderentryStack, PoolRange, ProbedServer, Service, SqlStack, Stack, StackContext, StackError,
     service::USER,
     template::{FileLoader, give_to_guests},
     workloads::{
-        answer_rows, audit, check_load, data_of, parts_of_load, session_settings, wanted_of,
+        DATABASE_WORKLOADS, DatabaseContent, DatabaseWorkload, OrderentryContent, SqlContent,
+        data_of,
     },
 };
 
@@ -42,7 +43,7 @@ const REPORT_ROWS: u64 = 1_000_000;
 /// The stack.
 #[derive(Clone)]
 pub(crate) struct SqliteStack {
-    orderentry: OrderentryUse,
+    workload: DatabaseWorkload,
 }
 
 impl SqliteStack {
@@ -52,7 +53,7 @@ impl SqliteStack {
     /// When the study has another workload.
     pub(crate) fn new(study: &Study) -> Result<Self, StackError> {
         Ok(Self {
-            orderentry: wanted_of(NAME, study)?,
+            workload: DatabaseWorkload::of(NAME, study)?,
         })
     }
 }
@@ -63,7 +64,7 @@ impl Stack for SqliteStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        &[WorkloadKind::Orderentry]
+        DATABASE_WORKLOADS
     }
 
     /// It brings all it needs.
@@ -77,22 +78,18 @@ impl Stack for SqliteStack {
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
-        let rows = data_of(NAME, data)?;
-        let recipe = Recipe {
-            description: description(rows),
-            program: context.program.to_owned(),
-            base: None,
-            fill: Fill::Data(&|directory| {
-                let load = fill(context, directory, rows).map_err(FillError::from)?;
-                give_to_guests(directory).map_err(FillError::from)?;
-                Ok(Some(load))
-            }),
-        };
-        Ok(BuiltStack::Orderentry(Box::new(SqliteGuests {
-            stack: self.clone(),
-            data: rows,
-            template: context.template(&recipe)?,
-        })))
+        Ok(match &self.workload {
+            DatabaseWorkload::Orderentry(wanted) => {
+                let data = data_of(NAME, data)?;
+                let wanted = wanted.clone();
+                let content = OrderentryContent { wanted, data };
+                BuiltStack::Orderentry(Box::new(guests(context, content)?))
+            }
+            DatabaseWorkload::Sql(wanted) => {
+                let wanted = wanted.as_ref().clone();
+                BuiltStack::Sql(Box::new(guests(context, SqlContent { wanted })?))
+            }
+        })
     }
 
     fn loader(
@@ -100,20 +97,58 @@ impl Stack for SqliteStack {
         context: &StackContext<'_>,
         data: PointData,
     ) -> Result<Box<dyn DatabaseLoader>, StackError> {
-        let rows = data_of(NAME, data)?;
-        let load = move |context: &StackContext<'_>, data: &Path| fill(context, data, rows);
-        Ok(Box::new(FileLoader::new(context, load)?))
+        match &self.workload {
+            DatabaseWorkload::Orderentry(wanted) => {
+                let data = data_of(NAME, data)?;
+                let wanted = wanted.clone();
+                loader(context, OrderentryContent { wanted, data })
+            }
+            DatabaseWorkload::Sql(wanted) => {
+                let wanted = wanted.as_ref().clone();
+                loader(context, SqlContent { wanted })
+            }
+        }
     }
 }
 
+fn loader(
+    context: &StackContext<'_>,
+    content: impl DatabaseContent,
+) -> Result<Box<dyn DatabaseLoader>, StackError> {
+    let load = move |context: &StackContext<'_>, data: &Path| fill(context, data, &content);
+    Ok(Box::new(FileLoader::new(context, load)?))
+}
+
+/// Guests on the template of this content, built or found.
+fn guests<C: DatabaseContent>(
+    context: &StackContext<'_>,
+    content: C,
+) -> Result<SqliteGuests<C>, StackError> {
+    let recipe = Recipe {
+        description: format!(
+            "{}, SQLite {}, data of user {USER}",
+            content.description(),
+            sqlite::version()
+        ),
+        program: context.program.to_owned(),
+        base: None,
+        fill: Fill::Data(&|directory| {
+            let load = fill(context, directory, &content).map_err(FillError::from)?;
+            give_to_guests(directory).map_err(FillError::from)?;
+            Ok(Some(load))
+        }),
+    };
+    let template = context.template(&recipe)?;
+    Ok(SqliteGuests { content, template })
+}
+
 /// Guests whose program serves the database.
-struct SqliteGuests {
-    stack: SqliteStack,
-    data: OrderentryData,
+struct SqliteGuests<C> {
+    content: C,
     template: Template,
 }
 
-impl GuestStack for SqliteGuests {
+impl<C: DatabaseContent> GuestStack for SqliteGuests<C> {
     fn template(&self) -> &Template {
         &self.template
     }
@@ -135,11 +170,11 @@ impl GuestStack for SqliteGuests {
         _point: &Point,
         _index: usize,
     ) -> Result<Vec<EffectiveSetting>, StackError> {
-        session_settings(&local_target(guest.sockets_dir()), &self.stack.orderentry)
+        self.content.settings(&local_target(guest.sockets_dir()))
     }
 
     fn answer(&self, _context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
-        answer_rows(&local_target(guest.sockets_dir()))
+        self.content.answer(&local_target(guest.sockets_dir()))
     }
 
     fn audit(
@@ -149,24 +184,24 @@ impl GuestStack for SqliteGuests {
         died: bool,
     ) -> Result<Found, StackError> {
         if died {
-            revive(guest)?;
+            revive(guest, &self.content)?;
         }
         let target = local_target(guest.sockets_dir());
-        audit(&target, guest, self.data, self.stack.orderentry.verify)
+        self.content.audit(&target, guest)
     }
 }
 
-impl OrderentryStack for SqliteGuests {
+impl OrderentryStack for SqliteGuests<OrderentryContent> {
     fn name(&self) -> &'static str {
         NAME
     }
 
     fn wanted(&self) -> &OrderentryUse {
-        &self.stack.orderentry
+        &self.content.wanted
     }
 
     fn data(&self) -> OrderentryData {
-        self.data
+        self.content.data
     }
 
     fn clients(&self, address: SocketAddr) -> Target {
@@ -188,63 +223,55 @@ impl OrderentryStack for SqliteGuests {
     fn hold_pool(&mut self, _bytes: u64) {}
 }
 
+impl SqlStack for SqliteGuests<SqlContent> {
+    fn wanted(&self) -> &SqlUse {
+        &self.content.wanted
+    }
+
+    fn clients(&self, address: SocketAddr) -> Target {
+        sqlite::target(address)
+    }
+}
+
 /// Start a guest again whose server has died, and wait until it has recovered.
-fn revive(guest: &mut dyn Guest) -> Result<(), StackError> {
+fn revive(guest: &mut dyn Guest, content: &impl DatabaseContent) -> Result<(), StackError> {
     guest.kill()?;
     guest.start()?;
     let began = Instant::now();
     loop {
-        match answer_rows(&local_target(guest.sockets_dir())) {
+        match content.answer(&local_target(guest.sockets_dir())) {
             Err(_) if began.elapsed() < REVIVE_LIMIT => thread::sleep(REVIVE_PAUSE),
             ended => return ended,
         }
     }
 }
 
-/// Everything that decides the content.
-fn description(data: OrderentryData) -> String {
-    format!(
-        "orderentry {}, {} warehouses of 1/{}, seed {}, foreign keys {}, history key {}, SQLite {}, \
-         data of user {USER}",
-        env!("CARGO_PKG_VERSION"),
-        data.scale.warehouses(),
-        data.scale.divisor(),
-        data.seed,
-        data.foreign_keys,
-        data.history_pk,
-        sqlite::version(),
-    )
-}
-
 /// Makes the database in `directory`, by a server in this process.
 fn fill(
     context: &StackContext<'_>,
     directory: &Path,
-    data: OrderentryData,
+    content: &impl DatabaseContent,
 ) -> Result<DatabaseLoad, StackError> {
     let began = Instant::now();
-    let mut options = LoadOptions::new(data.population(), 1);
-    options.schema = data.schema();
-    let what = format!("database of {}", PointData::Orderentry(data));
+    let (what, (_, steps)) = (content.what(), content.steps());
     let sent = AtomicU64::new(0);
     let progress = |step: rookery_oltp::Progress| {
         let before = sent.fetch_add(step.rows, Ordering::Relaxed);
         if before / REPORT_ROWS != (before + step.rows) / REPORT_ROWS {
-            context.building(&what, &format!("{} rows", before + step.rows));
+            context.building(&what, &format!("{} {steps}", before + step.rows));
         }
     };
     let config = ServeConfig {
         durability: Durability::Relaxed,
         ..ServeConfig::new(directory)
     };
-    let loaded = with_server(&config, |target| {
-        load(target, &options, context.stop, &progress)
+    let parts = with_server(&config, |target| {
+        content.load(target, 1, context.stop, &progress)
     })??;
-    check_load(&loaded)?;
     let bytes =
         std::fs::metadata(directory.join(sqlite::DATABASE_FILE)).map_or(0, |file| file.len());
-    let parts = parts_of_load(&loaded, bytes);
     Ok(DatabaseLoad {
+        bytes,
         close_s: (began.elapsed().as_secs_f64() - parts.total_s() - parts.check_s).max(0.0),
         ..parts
     })

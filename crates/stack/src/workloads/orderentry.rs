@@ -3,13 +3,14 @@
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
     time::Duration,
 };
 
 use rookery_guest::Guest;
-use rookery_oltp::{Loaded, OltpError, Target, Verification, sqlite};
+use rookery_oltp::{LoadOptions, Loaded, OltpError, Progress, Target, Verification, load, sqlite};
 use rookery_stats::DatabaseLoad;
-use rookery_study::{OrderentryData, OrderentryUse, PointData, Study, Workload};
+use rookery_study::{OrderentryData, OrderentryUse, PointData};
 use rookery_workload::{
     FoundRow,
     orderentry::{
@@ -19,6 +20,7 @@ use rookery_workload::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::DatabaseContent;
 use crate::{
     EffectiveSetting, Found, GuestStack, StackError,
     api::STOP_GRACE,
@@ -51,6 +53,82 @@ pub trait OrderentryStack: GuestStack {
     /// Let every guest have a buffer pool of about `bytes` from now on. It overrules the setting of
     /// the tuning.
     fn hold_pool(&mut self, bytes: u64);
+}
+
+/// The rows of an order-entry database.
+#[derive(Clone)]
+pub(crate) struct OrderentryContent {
+    pub(crate) wanted: OrderentryUse,
+    pub(crate) data: OrderentryData,
+}
+
+/// Raised when the same words give another template.
+const VERSION: u32 = 1;
+/// How long a load may stand still: nothing is told while indexes are made and conditions are
+/// checked. More for every warehouse.
+const STILL_LIMIT: Duration = Duration::from_secs(600);
+const STILL_LIMIT_PER_WAREHOUSE: Duration = Duration::from_secs(30);
+
+impl DatabaseContent for OrderentryContent {
+    fn description(&self) -> String {
+        let data = self.data;
+        format!(
+            "orderentry {}, {} warehouses of 1/{}, seed {}, foreign keys {}, history key {}, \
+             schema {VERSION}",
+            env!("CARGO_PKG_VERSION"),
+            data.scale.warehouses(),
+            data.scale.divisor(),
+            data.seed,
+            data.foreign_keys,
+            data.history_pk,
+        )
+    }
+
+    fn what(&self) -> String {
+        format!("database of {}", PointData::Orderentry(self.data))
+    }
+
+    fn collation(&self) -> &'static str {
+        "CHARACTER SET latin1 COLLATE latin1_bin"
+    }
+
+    fn steps(&self) -> (u64, &'static str) {
+        (self.data.scale.all_rows(), "rows")
+    }
+
+    fn still_limit(&self) -> Duration {
+        STILL_LIMIT + STILL_LIMIT_PER_WAREHOUSE * self.data.scale.warehouses()
+    }
+
+    fn load(
+        &self,
+        target: &Target,
+        connections: usize,
+        stop: &AtomicBool,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<DatabaseLoad, StackError> {
+        let mut options = LoadOptions::new(self.data.population(), connections);
+        options.schema = self.data.schema();
+        let loaded = load(target, &options, stop, progress)?;
+        check_load(&loaded)?;
+        Ok(parts_of_load(&loaded, 0))
+    }
+
+    fn settings(&self, target: &Target) -> Result<Vec<EffectiveSetting>, StackError> {
+        session_settings(target, &self.wanted)
+    }
+
+    fn answer(&self, target: &Target) -> Result<(), StackError> {
+        answer_rows(target)
+    }
+
+    fn audit(&self, target: &Target, guest: &mut dyn Guest) -> Result<Found, StackError> {
+        audit(target, guest, self.data, self.wanted.verify)
+    }
+
+    fn sizes_pool(&self) -> bool {
+        self.wanted.hit_target.is_some()
+    }
 }
 
 /// Sizes of a buffer pool, bytes.
@@ -137,20 +215,6 @@ fn sqlite_counters(sockets: &Path) -> Result<BufferCounters, StackError> {
     })
 }
 
-/// What a study asks of the workload.
-///
-/// # Errors
-/// When the study has another workload than `stack` serves.
-pub(crate) fn wanted_of(stack: &'static str, study: &Study) -> Result<OrderentryUse, StackError> {
-    match &study.workload {
-        Workload::Orderentry(wanted) => Ok(wanted.clone()),
-        other => Err(StackError::OtherWorkload {
-            stack,
-            workload: other.kind().name(),
-        }),
-    }
-}
-
 /// The rows of the order-entry database that a point asks for.
 ///
 /// # Errors
@@ -164,7 +228,7 @@ pub(crate) fn data_of(stack: &'static str, data: PointData) -> Result<Orderentry
 ///
 /// # Errors
 /// When it does not.
-pub(crate) fn session_settings(
+fn session_settings(
     target: &Target,
     wanted: &OrderentryUse,
 ) -> Result<Vec<EffectiveSetting>, StackError> {
@@ -192,7 +256,7 @@ pub(crate) fn session_settings(
 ///
 /// # Errors
 /// When it does not answer.
-pub(crate) fn answer_rows(target: &Target) -> Result<(), StackError> {
+fn answer_rows(target: &Target) -> Result<(), StackError> {
     Ok(rookery_oltp::loaded(target).map(drop)?)
 }
 
@@ -200,7 +264,7 @@ pub(crate) fn answer_rows(target: &Target) -> Result<(), StackError> {
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn audit(
+fn audit(
     target: &Target,
     guest: &mut dyn Guest,
     data: OrderentryData,
@@ -265,7 +329,7 @@ fn rows(ledger: Ledger) -> Vec<FoundRow> {
 }
 
 /// The parts of a load that left so many bytes.
-pub(crate) fn parts_of_load(loaded: &Loaded, bytes: u64) -> DatabaseLoad {
+fn parts_of_load(loaded: &Loaded, bytes: u64) -> DatabaseLoad {
     DatabaseLoad {
         create_s: loaded.preparing.as_secs_f64(),
         rows_s: loaded.streaming.as_secs_f64(),
@@ -281,7 +345,7 @@ pub(crate) fn parts_of_load(loaded: &Loaded, bytes: u64) -> DatabaseLoad {
 ///
 /// # Errors
 /// The conditions that do not.
-pub(crate) fn check_load(loaded: &Loaded) -> Result<(), StackError> {
+fn check_load(loaded: &Loaded) -> Result<(), StackError> {
     match loaded.broken.first() {
         None => Ok(()),
         Some(check) => Err(StackError::LoadBroken {

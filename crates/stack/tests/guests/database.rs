@@ -88,7 +88,12 @@ fn template(software: &Software) -> TempDir {
     let engine = software.engine;
     let mut building = Running::start(engine, &builder(software), 9, None);
     let mut server = building.server(Account::Administrator);
-    prepare(&mut server, software).expect("prepared");
+    prepare(
+        &mut server,
+        software,
+        "CHARACTER SET latin1 COLLATE latin1_bin",
+    )
+    .expect("prepared");
     drop(server);
     let population = Population::new(Scale::new(2, 100).expect("a scale"), 11);
     let target = engine.inside(&building.data());

@@ -1,8 +1,8 @@
 //! What the checks of a trial need of each workload: the one place of this crate that names all of
 //! them.
 
+mod data_driven;
 mod dvdstore;
-mod http;
 mod orderentry;
 mod sample;
 
@@ -17,7 +17,9 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
         .map_or(0, |operation| operation.started);
     match &guest.counters {
         Counters::Dvdstore(counters) => dvdstore::drawn(guest, counters, operation, started),
-        Counters::Orderentry(_) | Counters::Http(_) | Counters::Sample(_) => started,
+        Counters::Orderentry(_) | Counters::Http(_) | Counters::Sql(_) | Counters::Sample(_) => {
+            started
+        }
     }
 }
 
@@ -25,9 +27,10 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
 pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
     match measurement.workload() {
         Some(WorkloadKind::Orderentry) => orderentry::mix_remarks(measurement),
-        Some(WorkloadKind::Dvdstore | WorkloadKind::Http | WorkloadKind::Sample) | None => {
-            Vec::new()
-        }
+        Some(
+            WorkloadKind::Dvdstore | WorkloadKind::Http | WorkloadKind::Sql | WorkloadKind::Sample,
+        )
+        | None => Vec::new(),
     }
 }
 
@@ -36,7 +39,7 @@ pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
 pub(crate) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
     match measurement.workload() {
         Some(WorkloadKind::Orderentry) => orderentry::own_checks(measurement),
-        Some(WorkloadKind::Http) => http::own_checks(measurement),
+        Some(WorkloadKind::Http | WorkloadKind::Sql) => data_driven::own_checks(measurement),
         Some(WorkloadKind::Sample) => sample::own_checks(measurement),
         Some(WorkloadKind::Dvdstore) | None => Vec::new(),
     }

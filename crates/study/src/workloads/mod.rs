@@ -5,10 +5,12 @@
 //! [`OwnKeys`]. Two workloads may have keys of one name.
 
 mod asks;
+mod data_driven;
 mod dvdstore;
 mod http;
 mod orderentry;
 mod sample;
+mod sql;
 
 use std::{fmt, time::Duration};
 
@@ -29,12 +31,14 @@ use dvdstore::DvdstoreKeys;
 use http::HttpKeys;
 use orderentry::OrderentryKeys;
 use sample::SampleKeys;
+use sql::SqlKeys;
 
 pub(crate) use asks::{DataRequest, OtherSections, PlannedData};
 pub use dvdstore::DvdstoreUse;
 pub use http::HttpUse;
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
 pub use sample::SampleUse;
+pub use sql::SqlUse;
 
 /// Copying a loaded database, MiB/s: a conservative sequential rate of a disk.
 const COPY_MIB_PER_S: f64 = 400.0;
@@ -49,6 +53,8 @@ pub enum Workload {
     Orderentry(OrderentryUse),
     /// Operations over HTTP that a user wrote down.
     Http(HttpUse),
+    /// Statements on a database that a user wrote down.
+    Sql(SqlUse),
     /// Records that are read, listed and written over HTTP: an example, and for tests.
     Sample(SampleUse),
 }
@@ -59,6 +65,7 @@ pub(crate) fn stacks(kind: WorkloadKind) -> &'static [StackKind] {
         WorkloadKind::Dvdstore => &dvdstore::STACKS,
         WorkloadKind::Orderentry => &orderentry::STACKS,
         WorkloadKind::Http => &http::STACKS,
+        WorkloadKind::Sql => &sql::STACKS,
         WorkloadKind::Sample => &sample::STACKS,
     }
 }
@@ -69,6 +76,7 @@ pub(crate) fn limits_meaning(kind: WorkloadKind) -> &'static str {
         WorkloadKind::Dvdstore => dvdstore::LIMITS,
         WorkloadKind::Orderentry => orderentry::LIMITS,
         WorkloadKind::Http => http::LIMITS,
+        WorkloadKind::Sql => sql::LIMITS,
         WorkloadKind::Sample => sample::LIMITS,
     }
 }
@@ -79,6 +87,7 @@ fn own_keys(kind: WorkloadKind) -> Vec<KeyInfo> {
         WorkloadKind::Dvdstore => DvdstoreKeys::keys(),
         WorkloadKind::Orderentry => OrderentryKeys::keys(),
         WorkloadKind::Http => HttpKeys::keys(),
+        WorkloadKind::Sql => SqlKeys::keys(),
         WorkloadKind::Sample => SampleKeys::keys(),
     }
 }
@@ -95,6 +104,11 @@ impl Named for WorkloadKind {
             "http",
             Self::Http,
             "operations over HTTP that the study or a workload file describes",
+        ),
+        (
+            "sql",
+            Self::Sql,
+            "statements on a database that the study or a workload file describes",
         ),
         (
             "sample",
@@ -163,6 +177,7 @@ impl Workload {
             Self::Dvdstore(_) => WorkloadKind::Dvdstore,
             Self::Orderentry(_) => WorkloadKind::Orderentry,
             Self::Http(_) => WorkloadKind::Http,
+            Self::Sql(_) => WorkloadKind::Sql,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -190,8 +205,10 @@ impl Workload {
     pub fn operation_names(&self) -> Vec<&str> {
         let listed = self.kind().info().operations;
         let mut names: Vec<&str> = listed.iter().map(|operation| operation.name).collect();
-        if let Self::Http(keys) = self {
-            names.extend(keys.operation_names());
+        match self {
+            Self::Http(keys) => names.extend(keys.operation_names()),
+            Self::Sql(keys) => names.extend(keys.operation_names()),
+            Self::Dvdstore(_) | Self::Orderentry(_) | Self::Sample(_) => {}
         }
         names
     }
@@ -232,6 +249,7 @@ impl Workload {
             Self::Dvdstore(keys) => keys,
             Self::Orderentry(keys) => keys,
             Self::Http(keys) => keys,
+            Self::Sql(keys) => keys,
             Self::Sample(keys) => keys,
         }
     }
@@ -241,6 +259,7 @@ impl Workload {
             Self::Dvdstore(keys) => keys,
             Self::Orderentry(keys) => keys,
             Self::Http(keys) => keys,
+            Self::Sql(keys) => keys,
             Self::Sample(keys) => keys,
         }
     }
@@ -267,6 +286,11 @@ pub enum PointData {
     Orderentry(OrderentryData),
     /// What web workloads as data find: a DVD Store of this size, or what their stack brings.
     Http(Option<Size>),
+    /// What the setup of a database workload as data makes.
+    Sql {
+        /// MiB that it is expected to take.
+        mib: u32,
+    },
     /// Records.
     Sample(SampleData),
 }
@@ -279,6 +303,7 @@ impl PointData {
             Self::Dvdstore(_) => WorkloadKind::Dvdstore,
             Self::Orderentry(_) => WorkloadKind::Orderentry,
             Self::Http(_) => WorkloadKind::Http,
+            Self::Sql { .. } => WorkloadKind::Sql,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -288,7 +313,7 @@ impl PointData {
     #[must_use]
     pub fn caveat(self) -> Option<String> {
         match self {
-            Self::Dvdstore(_) | Self::Http(_) => None,
+            Self::Dvdstore(_) | Self::Http(_) | Self::Sql { .. } => None,
             Self::Orderentry(data) => data.caveat(),
             Self::Sample(_) => Some(sample::CAVEAT.to_owned()),
         }
@@ -300,6 +325,7 @@ impl PointData {
         match self {
             Self::Dvdstore(size) | Self::Http(Some(size)) => size.megabytes(),
             Self::Http(None) => 0,
+            Self::Sql { mib } => mib.into(),
             Self::Orderentry(data) => data.bytes().div_ceil(1 << 20),
             Self::Sample(data) => data.bytes().div_ceil(1 << 20),
         }
@@ -310,6 +336,7 @@ impl PointData {
         let per_megabyte = match self {
             Self::Dvdstore(_) | Self::Http(_) => dvdstore::USED_MIB_PER_MB,
             Self::Orderentry(_) => orderentry::USED_MIB_PER_MIB,
+            Self::Sql { .. } => sql::USED_MIB_PER_MIB,
             Self::Sample(_) => sample::USED_MIB_PER_MIB,
         };
         truncate_u64((self.megabytes() as f64 * per_megabyte).ceil())
@@ -320,6 +347,7 @@ impl PointData {
         let megabytes_per_s = match self {
             Self::Dvdstore(_) | Self::Http(_) => dvdstore::LOAD_MB_PER_S,
             Self::Orderentry(_) => orderentry::LOAD_MIB_PER_S,
+            Self::Sql { .. } => sql::LOAD_MIB_PER_S,
             Self::Sample(_) => sample::LOAD_MIB_PER_S,
         };
         self.megabytes() as f64 / megabytes_per_s
@@ -367,7 +395,7 @@ impl fmt::Display for PointData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dvdstore(size) | Self::Http(Some(size)) => size.fmt(f),
-            Self::Http(None) => f.write_str("own data"),
+            Self::Http(None) | Self::Sql { .. } => f.write_str("own data"),
             Self::Orderentry(data) => data.fmt(f),
             Self::Sample(data) => data.fmt(f),
         }
@@ -376,7 +404,9 @@ impl fmt::Display for PointData {
 
 /// Tables of keys below `[workload]`: title, meaning, keys.
 pub(crate) fn tables() -> Vec<(&'static str, &'static str, Vec<KeyInfo>)> {
-    HttpKeys::tables().into()
+    let mut tables: Vec<_> = HttpKeys::tables().into();
+    tables.extend(SqlKeys::tables());
+    tables
 }
 
 /// What became of sizes that were asked for.
@@ -412,6 +442,7 @@ impl Pace {
             Self::Think | Self::Cycle => &[
                 WorkloadKind::Dvdstore,
                 WorkloadKind::Http,
+                WorkloadKind::Sql,
                 WorkloadKind::Sample,
             ],
             Self::None | Self::Spec | Self::Scaled => &[WorkloadKind::Orderentry],
@@ -445,13 +476,14 @@ impl Named for Pace {
         (
             "think",
             Self::Think,
-            "users over HTTP: the next order or operation starts a think time after the last ended",
+            "users over HTTP, connections of SQL: the next order or operation starts a think time after \
+             the last ended",
         ),
         (
             "cycle",
             Self::Cycle,
-            "users over HTTP: orders or operations start a cycle time apart, or at once when the \
-             last took longer",
+            "users over HTTP, connections of SQL: orders or operations start a cycle time apart, or at \
+             once when the last took longer",
         ),
         ("none", Self::None, "order entry: no pauses"),
         (
@@ -473,6 +505,7 @@ pub(crate) enum OwnKeys {
     Dvdstore(DvdstoreKeys),
     Orderentry(OrderentryKeys),
     Http(Box<HttpKeys>),
+    Sql(Box<SqlKeys>),
     Sample(SampleKeys),
 }
 
@@ -516,6 +549,7 @@ impl OwnKeys {
             WorkloadKind::Dvdstore => Self::Dvdstore(DvdstoreKeys::read(reader)),
             WorkloadKind::Orderentry => Self::Orderentry(OrderentryKeys::read(reader)),
             WorkloadKind::Http => Self::Http(Box::new(HttpKeys::read(reader))),
+            WorkloadKind::Sql => Self::Sql(Box::new(SqlKeys::read(reader))),
             WorkloadKind::Sample => Self::Sample(SampleKeys::read(reader)),
         };
         sound.then_some(keys)
@@ -525,6 +559,7 @@ impl OwnKeys {
     pub(crate) fn operation_names(&self) -> Vec<String> {
         match self {
             Self::Http(keys) => keys.operation_names(),
+            Self::Sql(keys) => keys.operation_names(),
             Self::Dvdstore(_) | Self::Orderentry(_) | Self::Sample(_) => Vec::new(),
         }
     }
@@ -535,6 +570,7 @@ impl OwnKeys {
             Self::Dvdstore(keys) => Workload::Dvdstore(keys.build(pace, context)?),
             Self::Orderentry(keys) => Workload::Orderentry(keys.build(pace, context)?),
             Self::Http(keys) => Workload::Http(keys.build(pace, context)?),
+            Self::Sql(keys) => Workload::Sql(keys.build(pace, context)?),
             Self::Sample(keys) => Workload::Sample(keys.build(pace, context)?),
         })
     }
@@ -554,6 +590,10 @@ impl OwnKeys {
                 Self::Http(Box::new(HttpKeys::from_use(wanted))),
                 http::pace(wanted),
             ),
+            Workload::Sql(wanted) => (
+                Self::Sql(Box::new(SqlKeys::from_use(wanted))),
+                sql::pace(wanted),
+            ),
             Workload::Sample(wanted) => (
                 Self::Sample(SampleKeys::from_use(wanted)),
                 sample::pace(wanted),
@@ -566,6 +606,7 @@ impl OwnKeys {
             Self::Dvdstore(keys) => keys.write(out),
             Self::Orderentry(keys) => keys.write(out),
             Self::Http(keys) => keys.write(out),
+            Self::Sql(keys) => keys.write(out),
             Self::Sample(keys) => keys.write(out),
         }
     }

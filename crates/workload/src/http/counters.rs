@@ -3,7 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::info::METRICS;
-use crate::{MetricValue, Proof, ProofRow, metric::with_values};
+use crate::{
+    MetricValue, Proof,
+    data_driven::{RecordCount, Steps, merge_records},
+    metric::with_values,
+};
 
 /// The counters of one guest, or of several. What has no other word is counted in the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,24 +36,9 @@ pub struct HttpCounters {
     pub tls_resumed: u64,
     /// What operations made on the server, over the whole trial.
     pub records: Vec<RecordCount>,
-    /// How often each operation (column; the last is the end of the session) followed each other
-    /// (row; the last is the begin of a session), over the whole trial.
-    pub transitions: Vec<Vec<u64>>,
-    /// The probabilities that they were drawn with.
-    pub expected: Vec<Vec<f64>>,
-    /// The names of the operations.
-    pub operations: Vec<String>,
-}
-
-/// One kind of record that operations make.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecordCount {
-    /// What they are, in the plural.
-    pub what: String,
-    /// Those of which users were told.
-    pub acknowledged: u64,
-    /// Those that were asked for, and whose outcome no answer told.
-    pub unanswered: u64,
+    /// Which operation followed which, over the whole trial.
+    #[serde(flatten)]
+    pub steps: Steps,
 }
 
 impl HttpCounters {
@@ -84,12 +73,7 @@ impl HttpCounters {
     /// What the server must hold: one row for each kind of record that an operation counts.
     #[must_use]
     pub fn proof(&self) -> Proof {
-        let row = |record: &RecordCount| {
-            ProofRow::new(&record.what, record.acknowledged, record.unanswered)
-        };
-        Proof {
-            rows: self.records.iter().map(row).collect(),
-        }
+        RecordCount::proof(&self.records)
     }
 
     /// Adds what another guest counted in the same window. Guests of a trial share one workload.
@@ -110,42 +94,15 @@ impl HttpCounters {
         for (mine, other) in counts {
             *mine = mine.saturating_add(other);
         }
-        self.merge_records(&other.records);
-        self.merge_transitions(other);
-    }
-
-    fn merge_records(&mut self, others: &[RecordCount]) {
-        for other in others {
-            match self.records.iter_mut().find(|mine| mine.what == other.what) {
-                Some(mine) => {
-                    mine.acknowledged = mine.acknowledged.saturating_add(other.acknowledged);
-                    mine.unanswered = mine.unanswered.saturating_add(other.unanswered);
-                }
-                None => self.records.push(other.clone()),
-            }
-        }
-    }
-
-    fn merge_transitions(&mut self, other: &Self) {
-        if self.operations.is_empty() {
-            self.operations.clone_from(&other.operations);
-            self.expected.clone_from(&other.expected);
-            self.transitions.clone_from(&other.transitions);
-            return;
-        }
-        if self.operations != other.operations {
-            return;
-        }
-        let rows = self.transitions.iter_mut().zip(&other.transitions);
-        for (mine, other) in rows.flat_map(|(mine, other)| mine.iter_mut().zip(other)) {
-            *mine = mine.saturating_add(*other);
-        }
+        merge_records(&mut self.records, &other.records);
+        self.steps.merge(&other.steps);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ProofRow;
 
     #[test]
     fn guests_together_are_counted_together() {
@@ -157,16 +114,18 @@ mod tests {
                 acknowledged,
                 unanswered,
             }],
-            transitions: vec![vec![1, 2]],
-            expected: vec![vec![0.5, 0.5]],
-            operations: vec!["a".to_owned()],
+            steps: Steps {
+                transitions: vec![vec![1, 2]],
+                expected: vec![vec![0.5, 0.5]],
+                operations: vec!["a".to_owned()],
+            },
             ..HttpCounters::default()
         };
         let mut all = HttpCounters::default();
         all.merge(&one(3, 1));
         all.merge(&one(4, 0));
         assert_eq!(all.proof().rows, [ProofRow::new("comments", 7, 1)]);
-        assert_eq!(all.transitions, [[2, 4]]);
+        assert_eq!(all.steps.transitions, [[2, 4]]);
         assert_eq!(all.metrics()[0].value, 240.0);
     }
 }

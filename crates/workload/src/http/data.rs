@@ -1,15 +1,17 @@
 //! What a workload file says, checked.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Feeder, Template, Walk};
-use crate::RandomDelay;
-
-/// Most operations of a workload.
-pub const MOST_OPERATIONS: usize = 64;
+use crate::{
+    RandomDelay,
+    data_driven::{
+        Course, Feeder, FeederPlaces, MOST_OPERATIONS, OnFailure, RecordCount, Template,
+        UnknownValue, Walk, records_of, value_names,
+    },
+};
 
 /// A web workload as a user wrote it down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,17 +40,6 @@ pub struct HttpWorkload {
     /// What an encrypted connection must be.
     #[serde(default)]
     pub tls: Tls,
-}
-
-/// What a failure does to the session of its user.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnFailure {
-    /// It ends, and another begins.
-    #[default]
-    Restart,
-    /// It goes on as if nothing had been.
-    Continue,
 }
 
 /// One operation: a page, or a request of an interface.
@@ -343,29 +334,11 @@ pub enum TlsVersion {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WorkloadFault {
     /// An operation uses a value that nothing gives.
-    #[error(
-        "`{operation}` uses `${{{value}}}`, which is neither data nor captured{}",
-        near(known)
-    )]
-    UnknownValue {
-        /// The operation.
-        operation: String,
-        /// The name of the value.
-        value: String,
-        /// What there is.
-        known: Vec<String>,
-    },
+    #[error(transparent)]
+    UnknownValue(#[from] UnknownValue),
     /// There are no operations, or too many.
     #[error("there are {0} operations, where 1 to {MOST_OPERATIONS} are possible")]
     Operations(usize),
-}
-
-fn near(known: &[String]) -> String {
-    if known.is_empty() {
-        String::new()
-    } else {
-        format!("; there are {}", known.join(", "))
-    }
 }
 
 impl HttpOperation {
@@ -398,39 +371,32 @@ impl HttpOperation {
 }
 
 impl HttpWorkload {
-    /// The names of values that the driver itself gives: the number of the user at its guest, that
-    /// of its session, and the name of the guest's place.
-    pub const OWN_VALUES: [&'static str; 3] = ["user", "session", "guest"];
-
-    /// The names of all values, each once, in a fixed order: their places are how a user keeps
-    /// them.
+    /// The names of all values, by place.
     #[must_use]
     pub fn values(&self) -> Vec<String> {
-        let own = Self::OWN_VALUES.map(str::to_owned);
-        let feeders = self.feeders.iter().flat_map(Feeder::values);
-        let captures = self
-            .operations
-            .iter()
-            .flat_map(|operation| &operation.captures)
-            .map(|capture| capture.name.clone());
-        let mut seen = BTreeSet::new();
-        own.into_iter()
-            .chain(feeders)
-            .chain(captures)
-            .filter(|name| seen.insert(name.clone()))
-            .collect()
+        let operations = self.operations.iter();
+        let captures = operations.flat_map(|operation| &operation.captures);
+        value_names(&self.feeders, captures.map(|capture| capture.name.as_str()))
     }
 
     /// Every kind of record that an operation counts, each once.
     #[must_use]
-    pub fn records(&self) -> Vec<String> {
-        let mut all: Vec<String> = Vec::new();
-        for kind in self.operations.iter().filter_map(|op| op.counts.as_ref()) {
-            if !all.contains(kind) {
-                all.push(kind.clone());
-            }
+    pub fn records(&self) -> Vec<RecordCount> {
+        let operations = self.operations.iter();
+        records_of(operations.filter_map(|operation| operation.counts.as_deref()))
+    }
+
+    /// What decides how users go through it, with the feeders of sessions.
+    #[must_use]
+    pub fn course<'w>(&'w self, of_session: &'w FeederPlaces) -> Course<'w> {
+        Course {
+            walk: &self.walk,
+            login: self.login,
+            on_failure: self.on_failure,
+            session_pause: self.session_pause,
+            feeders: &self.feeders,
+            of_session,
         }
-        all
     }
 
     /// The mean of the delays of all operations, s: the longest random delay before the first.
@@ -461,11 +427,11 @@ impl HttpWorkload {
                 .flat_map(Template::names)
                 .find(|name| !known.iter().any(|known| known == name));
             if let Some(value) = unknown {
-                return Err(WorkloadFault::UnknownValue {
+                return Err(WorkloadFault::from(UnknownValue {
                     operation: operation.name.clone(),
                     value: value.to_owned(),
                     known,
-                });
+                }));
             }
         }
         Ok(())

@@ -14,10 +14,10 @@ fn every_connection_is_dealt_to_one_thread() {
         ..config.guests[0].clone()
     };
     config.guests = vec![guest(3), guest(1), guest(4)];
-    config.delivery = DeliveryMode::Deferred;
+    let common = config.common();
     let dealt: Vec<Vec<(usize, u32)>> = (0..2)
         .map(|thread| {
-            seats(&config, thread, 2)
+            seats(&common, true, thread, 2)
                 .iter()
                 .map(|seat| (seat.guest, seat.number))
                 .collect()

@@ -12,9 +12,8 @@ use std::{
 };
 
 use rookery_guest::{Guest, Health, Template};
-use rookery_oltp::{LoadOptions, Loaded, Progress, load};
+use rookery_oltp::Progress;
 use rookery_stats::DatabaseLoad;
-use rookery_study::{OrderentryData, PointData};
 
 use crate::{
     StackContext, StackError,
@@ -23,7 +22,7 @@ use crate::{
         counters, prepare, settle,
     },
     template::{self, build, copy_out, data_layer, empty_layer, stop_in_order},
-    workloads::{check_load, parts_of_load},
+    workloads::DatabaseContent,
 };
 
 /// Raised when the same words give another template.
@@ -31,16 +30,12 @@ const VERSION: u32 = 1;
 /// How long a server may take until it answers: making its system tables, or its recovery, on a
 /// busy host included.
 const START_LIMIT: Duration = Duration::from_secs(300);
-/// How long a load may stand still: nothing is told while indexes are made and conditions are
-/// checked. More for every warehouse.
-const STILL_LIMIT: Duration = Duration::from_secs(600);
-const STILL_LIMIT_PER_WAREHOUSE: Duration = Duration::from_secs(30);
 /// How often it is looked whether the load goes on.
 const LOOK: Duration = Duration::from_millis(50);
 /// How often progress is reported.
 const REPORT_EVERY: Duration = Duration::from_millis(500);
 
-/// The template of a database of `data`, built or found. `root` is that of container guests.
+/// The template of a database with this content, built or found. `root` is that of container guests.
 ///
 /// # Errors
 /// When a step fails; the guest's own words are in the error.
@@ -48,11 +43,11 @@ pub(super) fn loaded(
     context: &StackContext<'_>,
     root: Option<&Template>,
     software: &Software,
-    data: OrderentryData,
+    content: &impl DatabaseContent,
 ) -> Result<Template, StackError> {
     let empty = empty(context, root, software)?;
-    data_layer(context, root, description(software, data), |directory| {
-        fill(context, &empty, software, data, directory).map(Some)
+    data_layer(context, root, description(software, content), |directory| {
+        fill(context, &empty, software, content, directory).map(Some)
     })
 }
 
@@ -70,16 +65,10 @@ pub(super) fn empty(
 }
 
 /// Everything that decides the content.
-fn description(software: &Software, data: OrderentryData) -> String {
+fn description(software: &Software, content: &impl DatabaseContent) -> String {
     format!(
-        "orderentry {}, {} warehouses of 1/{}, seed {}, foreign keys {}, history key {}, schema \
-         {VERSION}, {} {}",
-        env!("CARGO_PKG_VERSION"),
-        data.scale.warehouses(),
-        data.scale.divisor(),
-        data.seed,
-        data.foreign_keys,
-        data.history_pk,
+        "{}, {} {}",
+        content.description(),
         software.engine.key(),
         software.version,
     )
@@ -90,19 +79,19 @@ fn fill(
     context: &StackContext<'_>,
     empty: &Template,
     software: &Software,
-    data: OrderentryData,
+    content: &impl DatabaseContent,
     directory: &Path,
 ) -> Result<DatabaseLoad, StackError> {
     let engine = software.engine;
     let service = builder(software).in_guest(engine.port(), health(engine), Vec::new());
     build(context, empty, service, |guest| {
-        let load = load_in(context, guest, software, data)?;
+        let load = load_in(context, guest, software, content)?;
         copy_out(context, guest, engine.directory(), directory)?;
         Ok(load)
     })
 }
 
-/// Load a database of `data` into a guest without data, and stop the guest in order.
+/// Load the content of a database into a guest without data, and stop the guest in order.
 ///
 /// # Errors
 /// When a step fails.
@@ -110,17 +99,17 @@ pub(super) fn load_in(
     context: &StackContext<'_>,
     guest: &mut dyn Guest,
     software: &Software,
-    data: OrderentryData,
+    content: &impl DatabaseContent,
 ) -> Result<DatabaseLoad, StackError> {
     let engine = software.engine;
-    let what = format!("database of {}", PointData::Orderentry(data));
+    let what = content.what();
     context.building(&what, &format!("starting {engine}"));
     let began = Instant::now();
     let mut server = start(context, guest, engine, Account::Administrator)?;
-    prepare(&mut server, software)?;
+    prepare(&mut server, software, content.collation())?;
     drop(server);
     let created = began.elapsed();
-    let loaded = watched_load(context, guest, engine, data, &what)?;
+    let loaded = watched_load(context, guest, engine, content, &what)?;
     let mut server = Server::connect(engine, guest.sockets_dir(), Account::Owner)?;
     let bytes = counters(&mut server)?.database_bytes.unwrap_or(0);
     settle(&mut server)?;
@@ -129,7 +118,8 @@ pub(super) fn load_in(
     let close_s = stop_in_order(guest, &engine)?;
     Ok(DatabaseLoad {
         close_s,
-        ..parts_of_load(&loaded, bytes).created_within(created)
+        bytes,
+        ..loaded.created_within(created)
     })
 }
 
@@ -159,27 +149,23 @@ fn watched_load(
     context: &StackContext<'_>,
     guest: &mut dyn Guest,
     engine: Engine,
-    data: OrderentryData,
+    content: &impl DatabaseContent,
     what: &str,
-) -> Result<Loaded, StackError> {
+) -> Result<DatabaseLoad, StackError> {
     let target = engine.inside(guest.sockets_dir());
-    let mut options = LoadOptions::new(
-        data.population(),
-        thread::available_parallelism().map_or(1, usize::from),
-    );
-    options.schema = data.schema();
-    let total = data.scale.all_rows();
-    let limit = STILL_LIMIT + STILL_LIMIT_PER_WAREHOUSE * data.scale.warehouses();
+    let connections = thread::available_parallelism().map_or(1, usize::from);
+    let (total, steps) = content.steps();
+    let limit = content.still_limit();
     let state = LoadState {
         rows: AtomicU64::new(0),
         moved: Mutex::new(Instant::now()),
     };
     let stop = AtomicBool::new(false);
-    let loaded = thread::scope(|scope| {
+    thread::scope(|scope| {
         let loading = thread::Builder::new()
             .name("load".to_owned())
             .spawn_scoped(scope, || {
-                load(&target, &options, &stop, &|step| state.add(step))
+                content.load(&target, connections, &stop, &|step| state.add(step))
             })
             .map_err(|source| StackError::Io {
                 what: "starting a thread for the load".to_owned(),
@@ -190,7 +176,7 @@ fn watched_load(
         while !loading.is_finished() {
             if reported.elapsed() > REPORT_EVERY {
                 let rows = state.rows.load(Ordering::Relaxed);
-                context.building(what, &format!("rows {rows} of about {total}"));
+                context.building(what, &format!("{steps} {rows} of about {total}"));
                 reported = Instant::now();
             }
             let unwanted = context.go_on().is_break();
@@ -212,11 +198,9 @@ fn watched_load(
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match late {
             Some(late) => Err(late),
-            None => Ok(loaded?),
+            None => loaded,
         }
-    })?;
-    check_load(&loaded)?;
-    Ok(loaded)
+    })
 }
 
 /// Start a guest and wait until its server lets `account` in.
@@ -247,9 +231,21 @@ pub(super) fn health(engine: Engine) -> Health {
 
 #[cfg(test)]
 mod tests {
+    use rookery_study::OrderentryData;
     use rookery_workload::orderentry::{Dialect, Scale};
 
     use super::*;
+    use crate::workloads::OrderentryContent;
+
+    /// What any study of order entry asks for.
+    fn wanted() -> rookery_study::OrderentryUse {
+        let text = "title = \"t\"\n[workload]\nkind = \"orderentry\"\n[stack]\nkind = \
+                    \"postgresql\"\n[load]\nusers = 1\n[[layout]]\nname = \"one\"\n";
+        let document = rookery_study::Document::parse("s.toml", text);
+        let document = document.unwrap_or_else(|problems| panic!("{problems}"));
+        let wanted = document.study().workload.orderentry().cloned();
+        wanted.expect("order entry")
+    }
 
     #[test]
     fn a_template_is_known_by_all_that_decides_its_content() {
@@ -267,7 +263,11 @@ mod tests {
             foreign_keys: false,
             history_pk: true,
         };
-        let words = description(&software, data);
+        let content = |data| OrderentryContent {
+            wanted: wanted(),
+            data,
+        };
+        let words = description(&software, &content(data));
         for word in [
             "2 warehouses of 1/100",
             "seed 7",
@@ -280,6 +280,6 @@ mod tests {
             foreign_keys: true,
             ..data
         };
-        assert_ne!(words, description(&software, other));
+        assert_ne!(words, description(&software, &content(other)));
     }
 }

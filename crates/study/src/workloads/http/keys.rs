@@ -4,28 +4,24 @@ use std::time::Duration;
 
 use rookery_workload::{
     DelayDistribution,
-    http::{Method, OnFailure, Order, Per, TlsVersion},
+    data_driven::{MOST_OPERATIONS, OnFailure, Template},
+    http::{Method, TlsVersion},
 };
 
-use super::kinds::{
-    ANY, DIGEST, NAME, Named, PATH, PATTERN, PEM, POINTER, RANGE, Read, TEMPLATE, TOKEN, Tables,
-    Values, is_token,
-};
 use crate::{
     grammar::{
         keys,
         kinds::{Choice, Database, Factor, Text, Time, Truth, Whole},
     },
     names::Named as Words,
+    workloads::data_driven::{
+        keys::{FeederKeys, MOST, MOST_FEEDERS, THINK, is_plain_name, named},
+        kinds::{
+            DIGEST, NAME, Named, PATH, PATTERN, PEM, POINTER, Read, TEMPLATE, TOKEN, Tables,
+            Values, is_token,
+        },
+    },
 };
-use rookery_workload::http::{MOST_OPERATIONS, Template};
-
-/// Most feeders of a workload.
-const MOST_FEEDERS: usize = 32;
-/// Most of what one operation has of a kind.
-const MOST: usize = 64;
-/// Most values of one feeder.
-const MOST_VALUES: usize = 10_000;
 
 impl Words for Method {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
@@ -39,79 +35,15 @@ impl Words for Method {
     ];
 }
 
-impl Words for OnFailure {
-    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "restart",
-            Self::Restart,
-            "the session ends, and another begins",
-        ),
-        ("continue", Self::Continue, "the session goes on"),
-    ];
-}
-
 impl Words for TlsVersion {
     const NAMES: &'static [(&'static str, Self, &'static str)] =
         &[("1.2", Self::V12, "TLS 1.2"), ("1.3", Self::V13, "TLS 1.3")];
 }
 
-impl Words for Order {
-    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("random", Self::Random, "at random, again and again"),
-        (
-            "sequential",
-            Self::Sequential,
-            "one after the other for each user, from the first again behind the last",
-        ),
-        (
-            "once",
-            Self::Once,
-            "each once over all users of a guest; an operation that needs more fails as \
-             data/feeder-dry",
-        ),
-    ];
-}
-
-impl Words for Per {
-    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "operation",
-            Self::Operation,
-            "new for each operation that uses it",
-        ),
-        ("session", Self::Session, "kept for a session"),
-    ];
-}
-
-const THINK: Time = Time {
-    min: Duration::ZERO,
-    max: Duration::from_secs(3600),
-    example: "250ms",
-};
-
 const TEMPLATES: Values<Read<Template>> = Values {
     kind: TEMPLATE,
     most: MOST,
 };
-
-const fn named<K>(
-    kind: K,
-    what: &'static str,
-    key: &'static str,
-    good: fn(&str) -> bool,
-) -> Named<K> {
-    Named {
-        kind,
-        what,
-        key,
-        good,
-        most: MOST,
-    }
-}
-
-fn is_plain_name(name: &str) -> bool {
-    rookery_workload::http::is_name(name) && !name.contains('.')
-}
 
 /// Fields of forms may have any printable name.
 fn is_field(name: &str) -> bool {
@@ -244,33 +176,4 @@ keys! {
 
 fn is_pointer(pointer: &str) -> bool {
     pointer.is_empty() || pointer.starts_with('/')
-}
-
-keys! {
-    /// The keys of a feeder.
-    FeederKeys {
-        /// Its name: `${NAME}`, or `${NAME.column}` of a table.
-        name: Read<String> = NAME, Required;
-        /// Whole numbers.
-        range: Read<(u64, u64)> = RANGE, Optional("none");
-        /// Texts.
-        values: Values<Read<String>> = Values { kind: ANY, most: MOST_VALUES }, Optional("none");
-        /// File of comma-separated values whose first line names the columns, relative to the file
-        /// of this key.
-        csv: Text = Text { most: 500, lines: false, example: "users.csv" }, Optional("none");
-        /// Names of the columns of `rows`.
-        columns: Values<Read<String>> = Values { kind: NAME, most: MOST }, Optional("none");
-        /// Rows of a table, each a list of texts.
-        rows: Values<Values<Read<String>>> = Values { kind: Values { kind: ANY, most: MOST }, most: MOST_VALUES }, Optional("none");
-        /// Small letters at random, from the fewest to the most.
-        letters: Read<(u64, u64)> = RANGE, Optional("none");
-        /// So many words of a built-in list at random.
-        words: Whole<u32> = Whole { min: 1, max: 1000 }, Optional("none");
-        /// A text that no other draw of the trial gives.
-        id: Truth = Truth, Optional("false");
-        /// In which order values are given, and what happens behind the last.
-        order: Choice<Order> = Choice::NEW, Default("\"random\"");
-        /// How long a user keeps what it drew.
-        per: Choice<Per> = Choice::NEW, Default("\"operation\"");
-    }
 }

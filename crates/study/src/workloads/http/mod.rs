@@ -1,40 +1,36 @@
 //! Web workloads as data, as a study uses them.
 
-mod csv;
-mod feeders;
 mod file;
 mod keys;
-mod kinds;
-mod mix;
 mod operations;
 #[cfg(test)]
 mod tests;
 
-use std::{ops::Range, time::Duration};
-
 use rookery_stats::Pacing;
 use rookery_workload::{
-    DelayDistribution, MixShare, RandomDelay,
+    MixShare, RandomDelay,
     http::{Browser, HttpWorkload, PAGE, Tls, WorkloadFault},
 };
 use serde::{Deserialize, Serialize};
 
-use self::{
-    feeders::FeederPlace,
-    keys::{ContentKeys, FeederKeys, OperationKeys, StudyKeys},
-    mix::MixKeys,
-    operations::Defaults,
-};
+use self::keys::{ContentKeys, OperationKeys, StudyKeys};
 use super::{
-    DataRequest, Pace, PointData, WorkloadKind, WorkloadUse, web_distribution, web_pace, web_pacing,
+    DataRequest, Pace, PointData, WorkloadKind, WorkloadUse,
+    data_driven::{
+        CompanionsHandle, Defaults, check_names,
+        feeders::{self, FeederPlace},
+        file::{content, refuse_beside},
+        keys::FeederKeys,
+        mix::{self, MixKeys},
+        round,
+    },
+    web_pace,
 };
 use crate::{
     Amount, StackKind,
-    companions::{Companions, Missing},
     grammar::{Context, KeyInfo, Reader},
     names::Named as _,
     problem::Code,
-    source::quoted,
     time_text::plain_time,
 };
 
@@ -67,16 +63,6 @@ pub(crate) struct HttpKeys {
     companions: CompanionsHandle,
 }
 
-/// Companions compare as equal: they belong to the study's text.
-#[derive(Clone, Debug, Default)]
-struct CompanionsHandle(Companions);
-
-impl PartialEq for CompanionsHandle {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
 impl HttpKeys {
     /// All keys, for schema and reference.
     pub(super) fn keys() -> Vec<KeyInfo> {
@@ -91,8 +77,9 @@ impl HttpKeys {
         let (content, file) = match study.file.take() {
             None => (ContentKeys::read(reader), None),
             Some(name) => {
-                file::refuse_beside(reader);
-                let content = file::content(&name, &mut study, &companions, reader.context);
+                refuse_beside::<ContentKeys>(reader);
+                let content =
+                    content::<ContentKeys>(&name, study.pauses(), &companions, reader.context);
                 (content.unwrap_or_default(), Some(name))
             }
         };
@@ -130,17 +117,18 @@ impl HttpKeys {
     }
 
     pub(super) fn build(mut self, pace: Option<Pace>, context: &mut Context) -> Option<HttpUse> {
-        // A default of zero belongs to the parts, and is no cycle time.
-        let pacing = web_pacing(WorkloadKind::Http, pace, None, context)?;
-        let distribution = self.study.think_distribution;
-        let defaults = Defaults {
-            think_time: self.study.think_time.unwrap_or_default(),
-            distribution: match pacing {
-                // Cycles of single operations may scatter.
-                Pacing::Cycle => distribution.unwrap_or(DelayDistribution::Constant),
-                _ => web_distribution(pacing, distribution, context)?,
-            },
-        };
+        let StudyKeys {
+            think_time,
+            think_distribution,
+            ..
+        } = self.study;
+        let (pacing, defaults) = Defaults::new(
+            WorkloadKind::Http,
+            pace,
+            think_time,
+            think_distribution,
+            context,
+        )?;
         let workload = self.workload(defaults, context)?;
         check(&workload, context)?;
         Some(HttpUse {
@@ -152,7 +140,7 @@ impl HttpKeys {
 
     fn workload(&mut self, defaults: Defaults, context: &mut Context) -> Option<HttpWorkload> {
         let before = context.findings.len();
-        let mix = MixKeys::take(&mut self.content);
+        let mix = take_mix(&mut self.content);
         let keys = std::mem::take(&mut self.content);
         let feeders = feeders::build(
             keys.feeder.clone().unwrap_or_default(),
@@ -181,7 +169,7 @@ impl HttpKeys {
             .iter()
             .map(|operation| operation.name.as_str())
             .collect();
-        check_names(&names, context);
+        check_names(&names, PAGE, context);
         let login = match &keys.login {
             Some(name) => Some(mix::place(name, &names, "workload.login", context)?),
             None => None,
@@ -263,7 +251,10 @@ impl HttpKeys {
             insecure: Some(workload.tls.insecure),
             ..ContentKeys::default()
         };
-        mix::put(&workload.walk, &names_of(workload), &mut content);
+        put_mix(
+            mix::keys_of(&workload.walk, &names_of(workload)),
+            &mut content,
+        );
         Self {
             study: StudyKeys {
                 database: Some(database.clone()),
@@ -281,16 +272,24 @@ impl HttpKeys {
     }
 }
 
-/// Refuses a file that cannot be read.
-fn refuse_file<T>(
-    name: &str,
-    why: Missing<'_>,
-    span: Range<usize>,
-    context: &mut Context,
-) -> Option<T> {
-    let message = format!("cannot read the file {}: {}", quoted(name), why.0);
-    let help = "name a file by its path from the file that names it";
-    context.refuse(Code::Companion, span, message, help)
+/// What the keys say of the mix.
+fn take_mix(keys: &mut ContentKeys) -> MixKeys {
+    let operations: &mut [OperationKeys] = keys.operation.as_deref_mut().unwrap_or_default();
+    MixKeys {
+        script: keys.script.take(),
+        start: keys.start.take(),
+        session: keys.session_operations,
+        weights: operations.iter().map(|one| one.weight).collect(),
+        next: operations.iter_mut().map(|one| one.next.take()).collect(),
+    }
+}
+
+fn put_mix(mix: MixKeys, keys: &mut ContentKeys) {
+    (keys.script, keys.start, keys.session_operations) = (mix.script, mix.start, mix.session);
+    let of_operations = mix.weights.into_iter().zip(mix.next);
+    for (one, (weight, next)) in keys.operation.iter_mut().flatten().zip(of_operations) {
+        (one.weight, one.next) = (weight, next);
+    }
 }
 
 fn names_of(workload: &HttpWorkload) -> Vec<&str> {
@@ -301,47 +300,15 @@ fn names_of(workload: &HttpWorkload) -> Vec<&str> {
         .collect()
 }
 
-/// Words that have another meaning where names of operations stand.
-const RESERVED: [&str; 10] = [
-    PAGE,
-    "end",
-    "errors",
-    "min_operations",
-    "p50",
-    "p75",
-    "p90",
-    "p95",
-    "p99",
-    "p99.9",
-];
-
-fn check_names(names: &[&str], context: &mut Context) {
-    for (index, name) in names.iter().enumerate() {
-        let message = if RESERVED.contains(name) {
-            format!(
-                "an operation cannot be named {}, which has another meaning",
-                quoted(name)
-            )
-        } else if names[..index].contains(name) {
-            format!("an operation named {} exists already", quoted(name))
-        } else {
-            continue;
-        };
-        let span = context
-            .spans
-            .nearest(&format!("workload.operation[{index}].name"));
-        context.refuse::<()>(Code::DuplicateValue, span, message, "give it another name");
-    }
-}
-
 /// Refuses what cannot be seen in one operation alone.
 fn check(workload: &HttpWorkload, context: &mut Context) -> Option<()> {
     let Err(fault) = workload.check() else {
         return Some(());
     };
     let span = match &fault {
-        WorkloadFault::UnknownValue { operation, .. } => {
-            let index = names_of(workload).iter().position(|name| name == operation);
+        WorkloadFault::UnknownValue(unknown) => {
+            let mut names = names_of(workload).into_iter();
+            let index = names.position(|name| name == unknown.operation);
             let path = format!("workload.operation[{}]", index.unwrap_or_default());
             context.spans.nearest(&path)
         }
@@ -434,9 +401,4 @@ impl WorkloadUse for HttpUse {
     fn mix(&self) -> Vec<MixShare> {
         Vec::new()
     }
-}
-
-/// To a tenth of a millisecond.
-fn round(time: Duration) -> Duration {
-    Duration::from_micros(rookery_cast::truncate_u64((time.as_secs_f64() * 1e4).round()) * 100)
 }

@@ -1,30 +1,22 @@
 //! From the keys of an operation to the operation, and back.
 
-use std::time::Duration;
-
 use rookery_workload::{
-    DelayDistribution, RandomDelay,
+    RandomDelay,
+    data_driven::Template,
     http::{
         Body, Capture, CaptureSource, Check, Field, FormPart, Header, HttpOperation, Method,
-        Object, PartContent, Statuses, Template,
+        Object, PartContent, Statuses,
     },
 };
 
 use super::keys::OperationKeys;
-use crate::{grammar::Context, problem::Code, source::quoted};
+use crate::{grammar::Context, problem::Code, source::quoted, workloads::data_driven::Defaults};
 
 /// A name with a template.
 type Pair = (String, Template);
 
 /// The largest body where an operation says nothing, bytes.
 const BODY_LIMIT: u64 = 16 << 20;
-
-/// What the workload says for operations that say nothing.
-#[derive(Clone, Copy)]
-pub(super) struct Defaults {
-    pub(super) think_time: Duration,
-    pub(super) distribution: DelayDistribution,
-}
 
 /// One operation; nothing where it was refused. `path` is where its keys stand.
 pub(super) fn build(

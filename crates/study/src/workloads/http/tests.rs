@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use rookery_workload::{
     DelayDistribution,
-    http::{Body, CaptureSource, Check, Order, Source, Walk},
+    data_driven::{Order, Source, Walk},
+    http::{Body, CaptureSource, Check},
 };
 
 use super::HttpUse;

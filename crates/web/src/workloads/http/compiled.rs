@@ -3,9 +3,9 @@
 use regex::bytes::Regex;
 use rookery_driver::Fault;
 use rookery_stats::ErrorClass;
-use rookery_workload::http::{
-    Body, CaptureSource, Check, Encoding, Feeder, HttpOperation, HttpWorkload, Part, PartContent,
-    Template, pattern,
+use rookery_workload::{
+    data_driven::{Encoding, FeederPlaces, Part, Template},
+    http::{Body, CaptureSource, Check, HttpOperation, HttpWorkload, PartContent, pattern},
 };
 
 /// What stands between the parts of a form with files.
@@ -129,8 +129,8 @@ pub(super) struct Operation {
     pub(super) whole: bool,
     pub(super) digest: bool,
     pub(super) objects: Vec<(Text, Option<f64>)>,
-    /// The feeders that it draws from anew, with the place of their first value.
-    pub(super) feeders: Vec<(usize, usize)>,
+    /// The feeders that it draws from anew.
+    pub(super) feeders: FeederPlaces,
 }
 
 /// A workload made ready.
@@ -138,22 +138,16 @@ pub(super) struct Operation {
 pub(super) struct Compiled {
     pub(super) values: usize,
     pub(super) operations: Vec<Operation>,
-    /// The feeders that a session draws from once, with the place of their first value.
-    pub(super) session_feeders: Vec<(usize, usize)>,
+    /// The feeders that a session draws from once.
+    pub(super) session_feeders: FeederPlaces,
 }
 
 impl Compiled {
     /// Or what is wrong with it, in words.
     pub(super) fn new(workload: &HttpWorkload) -> Result<Self, String> {
         let names = workload.values();
-        let mut places = Vec::new();
-        for feeder in &workload.feeders {
-            let first = feeder.values().into_iter().next().unwrap_or_default();
-            let place = names.iter().position(|known| *known == first);
-            places.push(place.ok_or_else(|| format!("`{}` gives nothing", feeder.name))?);
-        }
-        let of_session = |(index, _): &(usize, usize)| workload.feeders[*index].is_kept();
-        let all: Vec<(usize, usize)> = places.iter().copied().enumerate().collect();
+        let all = FeederPlaces::new(&workload.feeders, &names)
+            .ok_or_else(|| "a feeder gives nothing".to_owned())?;
         let operations = workload
             .operations
             .iter()
@@ -162,7 +156,7 @@ impl Compiled {
         Ok(Self {
             values: names.len(),
             operations,
-            session_feeders: all.into_iter().filter(of_session).collect(),
+            session_feeders: all.of_session(&workload.feeders),
         })
     }
 }
@@ -171,7 +165,7 @@ fn compile(
     workload: &HttpWorkload,
     operation: &HttpOperation,
     names: &[String],
-    feeders: &[(usize, usize)],
+    feeders: &FeederPlaces,
 ) -> Result<Operation, String> {
     let text = |template: &Template| Text::new(template, names);
     let mut wanted_headers = Vec::new();
@@ -200,14 +194,11 @@ fn compile(
         .iter()
         .any(|(_, found)| matches!(found, Found::Regex(_) | Found::Json(_)));
     let headers = workload.headers.iter().chain(&operation.headers);
-    let uses = |feeder: &Feeder| {
-        let values = feeder.values();
-        let mut used = operation
-            .templates()
-            .chain(workload.headers.iter().map(|header| &header.value))
-            .flat_map(Template::names);
-        !feeder.is_kept() && used.any(|name| values.iter().any(|value| value == name))
-    };
+    let used: Vec<&str> = operation
+        .templates()
+        .chain(workload.headers.iter().map(|header| &header.value))
+        .flat_map(Template::names)
+        .collect();
     Ok(Operation {
         path: text(&operation.path)?,
         headers: headers
@@ -221,11 +212,7 @@ fn compile(
             .iter()
             .map(|object| Ok((text(&object.path)?, object.conditional)))
             .collect::<Result<_, String>>()?,
-        feeders: feeders
-            .iter()
-            .copied()
-            .filter(|(index, _)| uses(&workload.feeders[*index]))
-            .collect(),
+        feeders: feeders.of_operation(&workload.feeders, &used),
         wanted_headers,
         captures,
         checks,

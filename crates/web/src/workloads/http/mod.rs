@@ -10,7 +10,10 @@ use std::{cell::RefCell, collections::HashMap, net::SocketAddr};
 
 use rookery_cast::count_u8;
 use rookery_driver::{OperationId, OperationTable, Span, seconds};
-use rookery_workload::http::{HttpCounters, HttpWorkload, PAGE, RecordCount, Walk};
+use rookery_workload::{
+    data_driven::{Course, DescribedUser, RecordCount, Steps},
+    http::{HttpCounters, HttpWorkload, PAGE},
+};
 use serde::{Deserialize, Serialize};
 
 use self::compiled::Compiled;
@@ -131,6 +134,15 @@ impl HttpSite {
         })
     }
 
+    fn course(&self) -> Course<'_> {
+        self.workload.course(&self.compiled.session_feeders)
+    }
+
+    /// The draws of a user of a guest.
+    fn user(&self, seed: u64, guest: u32, number: u32) -> DescribedUser {
+        DescribedUser::new(self.workload.feeders.len(), seed, guest, number, self.users)
+    }
+
     fn tls_user(&self) -> Option<TlsUser> {
         self.tls.as_ref().map(TlsClient::user)
     }
@@ -152,69 +164,25 @@ impl HttpSite {
         let Some(what) = &self.workload.operations[operation].counts else {
             return;
         };
-        let records = &mut self.record.borrow_mut().records;
-        if let Some(record) = records.iter_mut().find(|record| record.what == *what) {
-            if acknowledged {
-                record.acknowledged += 1;
-            } else {
-                record.unanswered += 1;
-            }
-        }
+        RecordCount::count(&mut self.record.borrow_mut().records, what, acknowledged);
     }
 
     /// After the operation `from` (none at the begin of a session) came `to` (none at its end).
     fn count_step(&self, from: Option<usize>, to: Option<usize>) {
-        let record = &mut *self.record.borrow_mut();
-        let last = record.operations.len();
-        let row = record.transitions.get_mut(from.unwrap_or(last));
-        if let Some(count) = row.and_then(|row| row.get_mut(to.unwrap_or(last))) {
-            *count += 1;
-        }
+        self.record.borrow_mut().steps.count(from, to);
     }
 }
 
 /// Counters of a workload, all zero.
 fn empty_counters(workload: &HttpWorkload) -> HttpCounters {
-    let operations: Vec<String> = workload
-        .operations
-        .iter()
-        .map(|operation| operation.name.clone())
-        .collect();
-    let expected = expected(&workload.walk);
+    let names = workload.operations.iter();
     HttpCounters {
-        transitions: expected.iter().map(|row| vec![0; row.len()]).collect(),
-        expected,
-        operations,
-        records: workload
-            .records()
-            .into_iter()
-            .map(|what| RecordCount {
-                what,
-                acknowledged: 0,
-                unanswered: 0,
-            })
-            .collect(),
+        steps: Steps::new(
+            &workload.walk,
+            names.map(|operation| operation.name.as_str()),
+        ),
+        records: workload.records(),
         ..HttpCounters::default()
-    }
-}
-
-/// The probabilities of steps: of a matrix all, of weights those within a session, of scripts none.
-fn expected(walk: &Walk) -> Vec<Vec<f64>> {
-    match walk {
-        Walk::Matrix(matrix) => {
-            let rows = matrix.rows();
-            let mut start = rows.start.clone();
-            start.push(0.0);
-            let mut all = rows.next.clone();
-            all.push(start);
-            all
-        }
-        Walk::Weights { weights, .. } => {
-            let sum: f64 = weights.iter().sum();
-            let row: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
-            vec![row; weights.len() + 1]
-        }
-        Walk::Script(_) => Vec::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rookery_driver::Fault;
 use rookery_stats::ErrorClass;
-use rookery_workload::http::{Encoding, Method};
+use rookery_workload::{data_driven::Encoding, http::Method};
 
 use super::{
     HttpSite,

@@ -1,9 +1,9 @@
 //! From the keys of feeders to feeders, and back.
 
 use rookery_cast::{count_u32, low_u32};
-use rookery_workload::http::{Feeder, Order, Per, Source};
+use rookery_workload::data_driven::{Feeder, Order, Per, Source};
 
-use super::{csv, keys::FeederKeys};
+use super::{csv, keys::FeederKeys, refuse_file};
 use crate::{
     companions::{Companions, beside},
     grammar::Context,
@@ -15,14 +15,14 @@ use crate::{
 const MOST_LETTERS: u64 = 4096;
 
 /// Where the feeders of a workload stand.
-pub(super) struct FeederPlace<'p> {
+pub(in crate::workloads) struct FeederPlace<'p> {
     /// The workload file that they are in, if they are in one.
-    pub(super) file: &'p str,
-    pub(super) companions: &'p Companions,
+    pub(in crate::workloads) file: &'p str,
+    pub(in crate::workloads) companions: &'p Companions,
 }
 
 /// The feeders; nothing where one was refused.
-pub(super) fn build(
+pub(in crate::workloads) fn build(
     all: Vec<FeederKeys>,
     place: &FeederPlace<'_>,
     context: &mut Context,
@@ -153,7 +153,7 @@ fn source(
         let name = beside(place.file, &name);
         let text = match place.companions.get(&name) {
             Ok(file) => file.text().to_owned(),
-            Err(why) => return super::refuse_file(&name, why, span, context),
+            Err(why) => return refuse_file(&name, why, span, context),
         };
         return match csv::table(&text) {
             Ok((columns, rows)) => Some(Source::Table { columns, rows }),
@@ -181,7 +181,7 @@ fn source(
 }
 
 /// The keys of a feeder.
-pub(super) fn keys_of(feeder: &Feeder) -> FeederKeys {
+pub(in crate::workloads) fn keys_of(feeder: &Feeder) -> FeederKeys {
     let mut keys = FeederKeys {
         name: Some(feeder.name.clone()),
         order: Some(feeder.order).filter(|order| *order != Order::default()),
@@ -202,7 +202,7 @@ pub(super) fn keys_of(feeder: &Feeder) -> FeederKeys {
 }
 
 /// How a feeder gives what it has, in words.
-pub(super) fn words(feeder: &Feeder) -> String {
+pub(in crate::workloads) fn words(feeder: &Feeder) -> String {
     let what = match &feeder.source {
         Source::Range { first, last } => format!("{first} to {last}"),
         Source::Values(values) => format!("{} values", count_u32(values.len())),

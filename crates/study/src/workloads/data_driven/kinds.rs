@@ -6,7 +6,10 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use rookery_workload::http::{Template, is_name, pattern};
+use rookery_workload::{
+    data_driven::{Template, is_name},
+    http::pattern,
+};
 
 use crate::{
     grammar::{At, Context, HomeOf, KeyInfo, Kind, Need, Reader, written_key},
@@ -18,7 +21,7 @@ use crate::{
 const LONGEST_TEXT: usize = 16 * 1024;
 
 /// A text as TOML on one line.
-pub(super) fn written(text: &str) -> String {
+pub(in crate::workloads) fn written(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
@@ -34,13 +37,13 @@ pub(super) fn written(text: &str) -> String {
 }
 
 /// A text with a meaning of its own.
-pub(super) struct Read<T> {
+pub(in crate::workloads) struct Read<T> {
     /// What it is, in words.
-    pub(super) what: &'static str,
-    pub(super) example: &'static str,
+    pub(in crate::workloads) what: &'static str,
+    pub(in crate::workloads) example: &'static str,
     /// The value, or what is wrong with it.
-    pub(super) parse: fn(&str) -> Result<T, String>,
-    pub(super) write: fn(&T) -> String,
+    pub(in crate::workloads) parse: fn(&str) -> Result<T, String>,
+    pub(in crate::workloads) write: fn(&T) -> String,
 }
 
 impl<T> Kind for Read<T> {
@@ -86,7 +89,7 @@ impl<T> Kind for Read<T> {
 }
 
 /// A text with places for values.
-pub(super) const TEMPLATE: Read<Template> = Read {
+pub(in crate::workloads) const TEMPLATE: Read<Template> = Read {
     what: "text in which `${name}` stands for a value",
     example: "${word}",
     parse: |text| Template::parse(text).map_err(|error| error.to_string()),
@@ -94,7 +97,7 @@ pub(super) const TEMPLATE: Read<Template> = Read {
 };
 
 /// Path and query of a request.
-pub(super) const PATH: Read<Template> = Read {
+pub(in crate::workloads) const PATH: Read<Template> = Read {
     what: "path that begins with `/`, in which `${name}` stands for a value",
     example: "/item/${id}",
     parse: |text| {
@@ -114,7 +117,7 @@ pub(super) const PATH: Read<Template> = Read {
 };
 
 /// Any text.
-pub(super) const ANY: Read<String> = Read {
+pub(in crate::workloads) const ANY: Read<String> = Read {
     what: "text",
     example: "apple",
     parse: |text| Ok(text.to_owned()),
@@ -122,7 +125,7 @@ pub(super) const ANY: Read<String> = Read {
 };
 
 /// A regular expression.
-pub(super) const PATTERN: Read<String> = Read {
+pub(in crate::workloads) const PATTERN: Read<String> = Read {
     what: "regular expression, which is matched in linear time",
     example: "id=([0-9]+)",
     parse: |text| match pattern(text) {
@@ -133,7 +136,7 @@ pub(super) const PATTERN: Read<String> = Read {
 };
 
 /// A JSON pointer.
-pub(super) const POINTER: Read<String> = Read {
+pub(in crate::workloads) const POINTER: Read<String> = Read {
     what: "JSON pointer",
     example: "/items/0/id",
     parse: |text| {
@@ -147,7 +150,7 @@ pub(super) const POINTER: Read<String> = Read {
 };
 
 /// The name of an operation, a feeder or a column.
-pub(super) const NAME: Read<String> = Read {
+pub(in crate::workloads) const NAME: Read<String> = Read {
     what: "name of letters, digits, `_` and `-`",
     example: "browse",
     parse: |text| name(text, |name| is_name(name) && !name.contains('.')),
@@ -155,7 +158,7 @@ pub(super) const NAME: Read<String> = Read {
 };
 
 /// The name of a header or a cookie.
-pub(super) const TOKEN: Read<String> = Read {
+pub(in crate::workloads) const TOKEN: Read<String> = Read {
     what: "name of a header or a cookie",
     example: "X-Token",
     parse: |text| name(text, is_token),
@@ -163,7 +166,7 @@ pub(super) const TOKEN: Read<String> = Read {
 };
 
 /// 64 hexadecimal digits.
-pub(super) const DIGEST: Read<String> = Read {
+pub(in crate::workloads) const DIGEST: Read<String> = Read {
     what: "SHA-256 digest in 64 hexadecimal digits",
     example: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     parse: |text| {
@@ -177,7 +180,7 @@ pub(super) const DIGEST: Read<String> = Read {
 };
 
 /// Numbers from one to another: `1..100`.
-pub(super) const RANGE: Read<(u64, u64)> = Read {
+pub(in crate::workloads) const RANGE: Read<(u64, u64)> = Read {
     what: "first and last number, such as \"1..1000\"",
     example: "1..1000",
     parse: |text| {
@@ -192,7 +195,7 @@ pub(super) const RANGE: Read<(u64, u64)> = Read {
 };
 
 /// Whole certificates.
-pub(super) const PEM: Read<String> = Read {
+pub(in crate::workloads) const PEM: Read<String> = Read {
     what: "certificates as PEM text",
     example: "-----BEGIN CERTIFICATE-----...",
     parse: |text| {
@@ -211,7 +214,7 @@ fn name(text: &str, good: impl Fn(&str) -> bool) -> Result<String, String> {
 }
 
 /// Whether a header may have this name.
-pub(super) fn is_token(name: &str) -> bool {
+pub(in crate::workloads) fn is_token(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name
             .bytes()
@@ -219,9 +222,9 @@ pub(super) fn is_token(name: &str) -> bool {
 }
 
 /// One value, or a list of them.
-pub(super) struct Values<K> {
-    pub(super) kind: K,
-    pub(super) most: usize,
+pub(in crate::workloads) struct Values<K> {
+    pub(in crate::workloads) kind: K,
+    pub(in crate::workloads) most: usize,
 }
 
 impl<K: Kind> Kind for Values<K> {
@@ -277,14 +280,14 @@ impl<K: Kind> Kind for Values<K> {
 }
 
 /// A table whose keys the writer of the workload names, in the order of the file.
-pub(super) struct Named<K> {
-    pub(super) kind: K,
+pub(in crate::workloads) struct Named<K> {
+    pub(in crate::workloads) kind: K,
     /// What the keys are.
-    pub(super) what: &'static str,
-    pub(super) key: &'static str,
+    pub(in crate::workloads) what: &'static str,
+    pub(in crate::workloads) key: &'static str,
     /// Whether a key is such a name.
-    pub(super) good: fn(&str) -> bool,
-    pub(super) most: usize,
+    pub(in crate::workloads) good: fn(&str) -> bool,
+    pub(in crate::workloads) most: usize,
 }
 
 impl<K: Kind> Kind for Named<K> {
@@ -351,13 +354,13 @@ impl<K: Kind> Kind for Named<K> {
 }
 
 /// Tables with keys of their own: `[[workload.operation]]`.
-pub(super) struct Tables<T> {
-    pub(super) what: &'static str,
-    pub(super) most: usize,
-    pub(super) example: &'static str,
-    pub(super) keys: fn() -> Vec<KeyInfo>,
-    pub(super) read: fn(&mut Reader<'_, '_, '_>) -> T,
-    pub(super) write: fn(&T, &mut String),
+pub(in crate::workloads) struct Tables<T> {
+    pub(in crate::workloads) what: &'static str,
+    pub(in crate::workloads) most: usize,
+    pub(in crate::workloads) example: &'static str,
+    pub(in crate::workloads) keys: fn() -> Vec<KeyInfo>,
+    pub(in crate::workloads) read: fn(&mut Reader<'_, '_, '_>) -> T,
+    pub(in crate::workloads) write: fn(&T, &mut String),
 }
 
 /// A key of a workload file has no other home.
@@ -440,7 +443,7 @@ impl<T> Kind for Tables<T> {
 }
 
 /// The schema of a table with these keys.
-pub(super) fn table_schema(keys: &[KeyInfo]) -> Json {
+pub(in crate::workloads) fn table_schema(keys: &[KeyInfo]) -> Json {
     let mut properties = serde_json::Map::new();
     for key in keys {
         let mut schema = key.schema.clone();

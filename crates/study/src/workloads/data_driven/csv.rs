@@ -8,7 +8,7 @@ const MOST_COLUMNS: usize = 64;
 
 /// A text that is no table.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum CsvError {
+pub(in crate::workloads) enum CsvError {
     #[error("line {0} ends within quotes")]
     OpenQuote(usize),
     #[error("line {line}: something follows the closing quote of value {value}")]
@@ -29,14 +29,14 @@ pub(super) enum CsvError {
 type Table = (Vec<String>, Vec<Vec<String>>);
 
 /// Reads a table whose first line names its columns. Empty lines are skipped.
-pub(super) fn table(text: &str) -> Result<Table, CsvError> {
+pub(in crate::workloads) fn table(text: &str) -> Result<Table, CsvError> {
     let mut lines = Lines {
         rest: text.trim_start_matches('\u{feff}'),
         line: 0,
     };
     let columns = lines.next_record()?.unwrap_or_default();
     for name in &columns {
-        if !rookery_workload::http::is_name(name) || name.contains('.') {
+        if !rookery_workload::data_driven::is_name(name) || name.contains('.') {
             return Err(CsvError::Name(crate::source::printable(name, 40)));
         }
     }

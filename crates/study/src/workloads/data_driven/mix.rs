@@ -1,43 +1,27 @@
 //! Which operation follows which: from names to places, and back.
 
-use rookery_workload::http::{Matrix, MatrixError, Rows, Walk};
+use rookery_workload::data_driven::{Matrix, MatrixError, Rows, Walk};
 
-use super::keys::{ContentKeys, OperationKeys};
 use crate::{grammar::Context, names::nearest, problem::Code, source::quoted};
 
 /// The name of the end of a session in a row of the matrix.
 const END: &str = "end";
 
 /// What the keys say of the mix.
-pub(super) struct MixKeys {
-    script: Option<Vec<String>>,
-    start: Option<Vec<(String, f64)>>,
-    session: Option<u32>,
-    weights: Vec<Option<f64>>,
-    next: Vec<Option<Vec<(String, f64)>>>,
+#[derive(Default)]
+pub(in crate::workloads) struct MixKeys {
+    pub(in crate::workloads) script: Option<Vec<String>>,
+    pub(in crate::workloads) start: Option<Vec<(String, f64)>>,
+    pub(in crate::workloads) session: Option<u32>,
+    /// By operation.
+    pub(in crate::workloads) weights: Vec<Option<f64>>,
+    /// By operation.
+    pub(in crate::workloads) next: Vec<Option<Vec<(String, f64)>>>,
 }
 
 impl MixKeys {
-    /// Takes them out of the keys.
-    pub(super) fn take(keys: &mut ContentKeys) -> Self {
-        let operations: &mut [OperationKeys] = keys.operation.as_deref_mut().unwrap_or_default();
-        Self {
-            script: keys.script.take(),
-            start: keys.start.take(),
-            session: keys.session_operations,
-            weights: operations
-                .iter()
-                .map(|operation| operation.weight)
-                .collect(),
-            next: operations
-                .iter_mut()
-                .map(|operation| operation.next.take())
-                .collect(),
-        }
-    }
-
     /// The walk of operations of these names; nothing where it was refused.
-    pub(super) fn build(
+    pub(in crate::workloads) fn build(
         self,
         names: &[&str],
         login: Option<usize>,
@@ -141,7 +125,7 @@ fn end_of(operations: usize) -> Vec<f64> {
 }
 
 /// The place of an operation; nothing where there is none of this name.
-pub(super) fn place(
+pub(in crate::workloads) fn place(
     name: &str,
     names: &[&str],
     path: &str,
@@ -224,40 +208,41 @@ fn refuse_matrix<T>(error: MatrixError, names: &[&str], context: &mut Context) -
     context.refuse(Code::Contradiction, span, format!("{row}: {error}"), help)
 }
 
-/// Puts a walk back into keys.
-pub(super) fn put(walk: &Walk, names: &[&str], keys: &mut ContentKeys) {
-    let named = |row: &[f64]| -> Vec<(String, f64)> {
-        names
-            .iter()
-            .chain(&[END])
-            .zip(row)
-            .filter(|(_, share)| **share > 0.0)
-            .map(|(name, share)| ((*name).to_owned(), *share))
-            .collect()
+/// A walk as keys.
+pub(in crate::workloads) fn keys_of(walk: &Walk, names: &[&str]) -> MixKeys {
+    let named = |row: &Vec<f64>| -> Option<Vec<(String, f64)>> {
+        let shares = names.iter().chain(&[END]).zip(row);
+        let given = shares.filter(|(_, share)| **share > 0.0);
+        Some(
+            given
+                .map(|(name, share)| ((*name).to_owned(), *share))
+                .collect(),
+        )
     };
-    let operations: &mut [OperationKeys] = keys.operation.as_deref_mut().unwrap_or_default();
+    let mut keys = MixKeys {
+        weights: vec![None; names.len()],
+        next: vec![None; names.len()],
+        ..MixKeys::default()
+    };
     match walk {
         Walk::Weights { weights, session } => {
-            keys.session_operations = *session;
-            for (operation, weight) in operations.iter_mut().zip(weights) {
-                operation.weight = Some(*weight);
-            }
+            keys.session = *session;
+            keys.weights = weights.iter().copied().map(Some).collect();
         }
         Walk::Matrix(matrix) => {
-            keys.start = Some(named(&matrix.rows().start));
-            for (index, operation) in operations.iter_mut().enumerate() {
-                operation.next = Some(named(&matrix.rows().next[index]));
-            }
+            keys.start = named(&matrix.rows().start);
+            keys.next = matrix.rows().next.iter().map(named).collect();
         }
         Walk::Script(places) => {
             let name = |place: &usize| names.get(*place).map(|name| (*name).to_owned());
             keys.script = Some(places.iter().filter_map(name).collect());
         }
     }
+    keys
 }
 
 /// The mix in words.
-pub(super) fn words(walk: &Walk, names: &[&str]) -> String {
+pub(in crate::workloads) fn words(walk: &Walk, names: &[&str]) -> String {
     let percent = |share: f64| (1e3 * share).round() / 10.0;
     match walk {
         Walk::Weights { weights, session } => {

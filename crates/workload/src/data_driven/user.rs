@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rand_pcg::Pcg32;
 
-use super::{Drawn, Dry, Feeder, HttpWorkload, Per, Place};
+use super::{Drawn, Dry, Feeder, Per, Place, Walk};
 use crate::{
     RandomDelay,
     random::RandomSource as _,
@@ -13,7 +13,7 @@ use crate::{
 
 /// The random streams of one user, and where it is on its walk.
 #[derive(Clone, Debug)]
-pub struct HttpUser {
+pub struct DescribedUser {
     choice: Pcg32,
     delays: UserDelays,
     data: Pcg32,
@@ -31,18 +31,18 @@ struct Identity {
     users: u32,
 }
 
-impl HttpUser {
-    /// The user `user` (from 0) of the `users` of `guest` (from 0) in the trial of `seed`; `users`
-    /// is 0 in an open load.
+impl DescribedUser {
+    /// The user `user` (from 0) of the `users` of `guest` (from 0) in the trial of `seed`, with so
+    /// many feeders; `users` is 0 in an open load.
     #[must_use]
-    pub fn new(workload: &HttpWorkload, seed: u64, guest: u32, user: u32, users: u32) -> Self {
+    pub fn new(feeders: usize, seed: u64, guest: u32, user: u32, users: u32) -> Self {
         let streams = UserStreams::new(seed, guest, user);
         Self {
             choice: streams.choice(),
             delays: streams.delays(),
             data: streams.data(),
             place: Place::default(),
-            drawn: vec![0; workload.feeders.len()],
+            drawn: vec![0; feeders],
             identity: Identity {
                 seed,
                 guest,
@@ -65,8 +65,8 @@ impl HttpUser {
     }
 
     /// The next operation of the session; `None` when it ends here.
-    pub fn step(&mut self, workload: &HttpWorkload) -> Option<usize> {
-        workload.walk.next(&mut self.place, self.choice.fraction())
+    pub fn step(&mut self, walk: &Walk) -> Option<usize> {
+        walk.next(&mut self.place, self.choice.fraction())
     }
 
     /// The session ends, wherever it is.

@@ -1,0 +1,160 @@
+//! Statements as data through the whole laboratory: on each database, with what was acknowledged
+//! found again, and a study whose statements the database refuses.
+
+use crate::common::{
+    Place, code, metric,
+    orderentry::{database_tests, number},
+    text,
+};
+
+const STATEMENTS: &str = r#"
+setup = [
+  "CREATE TABLE notes (id INTEGER PRIMARY KEY, title VARCHAR(40), size DOUBLE PRECISION)",
+  "CREATE TABLE copies (note INTEGER NOT NULL, title VARCHAR(40), maker VARCHAR(60))",
+  "INSERT INTO notes (id, title, size) VALUES (1, 'one''s', 0.5), (2, 'zwölf; $', 1.5)",
+  "INSERT INTO copies (note, title, maker) VALUES (1, 'before', 'setup')",
+]
+
+[[workload.feeder]]
+name = "id"
+range = "1..2"
+
+[[workload.feeder]]
+name = "maker"
+values = ["x'); DROP TABLE copies; --", "ü"]
+
+[[workload.operation]]
+name = "read"
+statement = [{ sql = "SELECT title, size FROM notes WHERE id = ${id}", rows = 1 }]
+next = { copy = 1.0 }
+
+[[workload.operation]]
+name = "copy"
+transaction = true
+counts = "copies"
+next = { read = 0.5, end = 0.5 }
+
+[[workload.operation.statement]]
+sql = "SELECT id, title FROM notes WHERE id = ${id}"
+values = ["${id}"]
+capture = { title = 2 }
+
+[[workload.operation.statement]]
+sql = "INSERT INTO copies (note, title, maker) VALUES (${id}, ${title}, ${maker})"
+rows = 1
+
+[[workload.audit]]
+counts = "copies"
+sql = "SELECT count(*) FROM copies WHERE maker IN ('setup', 'ü', 'x''); DROP TABLE copies; --')"
+initial = 1
+"#;
+
+/// A study of these statements for a few seconds.
+fn study(stack: &str, statements: &str) -> String {
+    format!(
+        r#"
+title = "own statements"
+
+[workload]
+kind = "sql"
+think_time = "10ms"
+{statements}
+
+[load]
+users = 3
+ramp_up = "200ms"
+settle = "300ms"
+steady = "2s"
+repeats = 1
+
+[qos.copy]
+p95 = "5s"
+
+[stack]
+kind = "{stack}"
+
+[guest]
+kind = "bare"
+memory = "384MiB"
+
+[host]
+overcommit = 2
+other_work = 1
+
+[[layout]]
+name = "one"
+guests = 1
+"#
+    )
+}
+
+fn runs_to_its_end(stack: &str) {
+    let place = Place::new();
+    let (_, run) = place.done("own.toml", &study(stack, STATEMENTS));
+    let audits = run["audits"].as_array().expect("audits");
+    assert_eq!(audits.len(), 1, "{audits:?}");
+    assert_eq!(audits[0]["consistent"], true, "{}", audits[0]);
+    let (found, told) = (
+        number(&audits[0], "found"),
+        number(&audits[0], "acknowledged"),
+    );
+    assert!(told > 0 && found == told, "{}", audits[0]);
+    let of_guest = |name: &str| metric(&run, &run["guests"][0], name);
+    for name in ["operations_per_minute", "rows", "transactions", "sessions"] {
+        assert!(of_guest(name) > 0.0, "{name}");
+    }
+    let errors = run["errors"].as_array().map_or(0, Vec::len);
+    assert_eq!(errors, 0, "{}", run["errors"]);
+    let settings = run["tunings"].to_string();
+    assert!(settings.contains("sql.server"), "{settings}");
+}
+
+#[test]
+fn statements_on_sqlite_run_and_are_audited() {
+    runs_to_its_end("sqlite");
+}
+
+#[test]
+fn statements_on_mariadb_run_and_are_audited() {
+    if database_tests() {
+        runs_to_its_end("mariadb");
+    }
+}
+
+#[test]
+fn statements_on_postgresql_run_and_are_audited() {
+    if database_tests() {
+        runs_to_its_end("postgresql");
+    }
+}
+
+/// What a run of these statements on SQLite says, which does not end well.
+fn refused(from: &str, to: &str) -> (i32, String) {
+    let statements = STATEMENTS.replace(from, to);
+    assert_ne!(statements, STATEMENTS, "{from} is there");
+    let place = Place::new();
+    let study = place.study("own.toml", &study("sqlite", &statements));
+    let output = place
+        .rookery(&["run", &study])
+        .output()
+        .expect("rookery starts");
+    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    (code(&output), said)
+}
+
+#[test]
+fn a_count_that_nobody_was_told_of_fails_the_trial() {
+    let (code, said) = refused("initial = 1", "initial = 0");
+    assert_ne!(code, 0, "{said}");
+    assert!(said.contains("copies"), "{said}");
+}
+
+#[test]
+fn what_the_database_refuses_is_said_with_the_statement() {
+    let (code, said) = refused("CREATE TABLE copies", "CREATE TABEL copies");
+    assert_ne!(code, 0, "{said}");
+    assert!(said.contains("CREATE TABEL copies"), "{said}");
+    let (code, said) = refused("SELECT id, title FROM", "SELECT id, titel FROM");
+    assert_ne!(code, 0, "{said}");
+    assert!(said.contains("titel"), "{said}");
+}
