@@ -154,18 +154,19 @@ impl Analysis {
         let searches = searches::searches(run);
         let layouts = &run.header.study.layouts;
         let layouts: Vec<String> = layouts.iter().map(|layout| layout.name.clone()).collect();
+        let tiles = tiles::summaries(run, &points);
         Self {
             format: FORMAT,
             run: RunInfo::new(run),
             workload: WorkloadSummary::new(run),
             trials: TrialCounts::new(run),
-            best: Best::from_points(&points, &layouts),
+            best: Best::from_points(&points, &layouts, &tiles),
             searches_across_variants: searches::across_variants(&searches),
             searches_against_one_big: searches::against_one_big(&searches),
             searches_against_baselines: baselines::of_searches(&run.header.study, &searches),
             baselines: baselines::of_points(&run.header.study, &points),
             searches,
-            tiles: tiles::summaries(run, &points),
+            tiles,
             scaling: scaling::lines(run),
             capacity: capacity::groups(&points),
             effects: Effects::from_run(run),

@@ -3,10 +3,11 @@
 
 use rookery_stats::{Contrast, Design, Observation, Ratio, effect};
 
-use crate::{points::PointSummary, schema::data};
+use crate::{points::PointSummary, schema::data, tiles::TileSummary};
 
 data! {
-    /// The points that lead.
+    /// The points that lead, among those that can be compared: groups that run together have
+    /// throughputs of their own, of different work as the case may be, and none of them leads.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Best {
         /// The highest throughput of all points; null without a good trial.
@@ -14,7 +15,7 @@ data! {
         /// The highest of those that kept the limits in every judged trial; null where none did, or
         /// where the study sets no limits.
         pub within_limits: Option<Leader>,
-        /// The same, layout by layout.
+        /// The same, layout by layout, but for layouts of several groups with users.
         pub layouts: Vec<LayoutBest>,
     }
 }
@@ -46,13 +47,24 @@ data! {
 }
 
 impl Best {
-    /// Of the points of a study; `layouts` are the names of its layouts in their order.
+    /// Of the points of a study; `layouts` are the names of its layouts in their order, `tiles` its
+    /// points with groups.
     #[must_use]
-    pub fn from_points(points: &[PointSummary], layouts: &[String]) -> Self {
+    pub fn from_points(points: &[PointSummary], layouts: &[String], tiles: &[TileSummary]) -> Self {
+        let together: Vec<u32> = tiles
+            .iter()
+            .filter(|tile| tile.loaded().count() > 1)
+            .flat_map(|tile| tile.loaded().filter_map(|group| group.point))
+            .collect();
         let measured: Vec<&PointSummary> = points
             .iter()
             .filter(|summary| summary.per_minute.is_some())
+            .filter(|summary| !together.contains(&summary.point.id))
             .collect();
+        let grouped = |layout: &&String| {
+            let mut own = tiles.iter().filter(|tile| tile.layout == **layout);
+            own.any(|tile| tile.loaded().count() > 1)
+        };
         let layout_best = |layout: &String| {
             let own: Vec<&PointSummary> = measured
                 .iter()
@@ -68,7 +80,11 @@ impl Best {
         Self {
             highest: leader(&measured),
             within_limits: leader(&within(&measured)),
-            layouts: layouts.iter().map(layout_best).collect(),
+            layouts: layouts
+                .iter()
+                .filter(|layout| !grouped(layout))
+                .map(layout_best)
+                .collect(),
         }
     }
 }

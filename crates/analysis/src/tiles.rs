@@ -68,6 +68,13 @@ data! {
     }
 }
 
+impl TileSummary {
+    /// Its groups that have users.
+    pub fn loaded(&self) -> impl Iterator<Item = &TileGroup> {
+        self.groups.iter().filter(|group| group.called_by.is_none())
+    }
+}
+
 /// All points with groups, in the order of the plan.
 pub(crate) fn summaries(run: &Run, points: &[PointSummary]) -> Vec<TileSummary> {
     let of = |grouped: &GroupedPoint| summary(&run.header.study, &run.groups, grouped, points);

@@ -45,6 +45,14 @@ pub enum StoreError {
         /// Ours.
         newest: i64,
     },
+    /// The store of a new run could not be written.
+    #[error("the store of the run cannot be made: {source}")]
+    Create {
+        /// The store.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
     /// The copy that is kept of a store of an older version could not be written.
     #[error("a copy of the store as it was cannot be kept: {source}")]
     Backup {
@@ -102,6 +110,7 @@ impl StoreError {
             | Self::Missing { path }
             | Self::NotARun { path, .. }
             | Self::OtherVersion { path, .. }
+            | Self::Create { path, .. }
             | Self::Backup { path, .. }
             | Self::Database { path, .. }
             | Self::Gone { path, .. }
@@ -118,6 +127,7 @@ impl Diagnosis for StoreError {
             Self::Missing { .. } => "store::missing",
             Self::NotARun { .. } => "store::not-a-run",
             Self::OtherVersion { .. } => "store::other-version",
+            Self::Create { .. } => "store::create",
             Self::Backup { .. } => "store::backup",
             Self::Gone { .. } => "store::gone",
             Self::Database { .. } => "store::database",
@@ -147,6 +157,7 @@ impl Diagnosis for StoreError {
             Self::Missing { .. } => "name the directory of a run, the one that holds run.sqlite",
             Self::NotARun { .. } => "name the run.sqlite that `rookery run` wrote",
             Self::OtherVersion { .. } => "read it with that version of Rookery",
+            Self::Create { .. } => "make the run directory writable, with room for the store",
             Self::Backup { .. } => {
                 "make the run directory writable, with room for the copy of the store"
             }

@@ -2,6 +2,8 @@
 
 use std::{
     ffi::OsString,
+    fs::{self, File},
+    io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -34,23 +36,18 @@ impl Store {
             });
         }
         check_header(header).map_err(|fault| damaged_header(path, fault))?;
-        let failed = |source| StoreError::Database {
+        let part = path.with_extension("sqlite.part");
+        let failed = |source| StoreError::Create {
             path: path.to_owned(),
-            step: "making the store",
             source,
         };
-        let connection = Connection::open(path).map_err(failed)?;
-        prepare(&connection).map_err(failed)?;
-        let transaction = connection.unchecked_transaction().map_err(failed)?;
-        write_header(&transaction, header)
-            .and_then(|()| transaction.commit())
-            .map_err(failed)?;
-        Ok(Self {
-            path: path.to_owned(),
-            connection,
-            header: header.clone(),
-            file: StoreFile::read(path),
-        })
+        match fs::remove_file(&part) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        make_whole(&part, header).map_err(|error| failed(io::Error::other(error)))?;
+        install(&part, path).map_err(failed)?;
+        Self::open(path)
     }
 
     /// Open the store of a run, to continue it. A store of an older version is brought forward in
@@ -138,6 +135,30 @@ impl Store {
             connection,
             header,
         })
+    }
+}
+
+/// Write a store with its header alone. It has another name until it is whole: a controller that is
+/// killed meanwhile leaves nothing that could be taken for a run.
+fn make_whole(part: &Path, header: &RunHeader) -> rusqlite::Result<()> {
+    let connection = Connection::open(part)?;
+    let transaction = connection.unchecked_transaction()?;
+    write_header(&transaction, header)?;
+    transaction.commit()?;
+    connection.close().map_err(|(_, error)| error)
+}
+
+/// Give a file that is whole its name, for good.
+///
+/// # Errors
+/// When the disk refuses.
+pub(crate) fn install(part: &Path, path: &Path) -> io::Result<()> {
+    File::open(part)?.sync_all()?;
+    fs::rename(part, path)?;
+    // The name is on the disk when its directory is.
+    match path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+        Some(dir) => File::open(dir)?.sync_all(),
+        None => Ok(()),
     }
 }
 

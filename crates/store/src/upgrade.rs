@@ -2,8 +2,7 @@
 //! the run goes on.
 
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -15,6 +14,7 @@ use crate::{
     connection::{connect, distrust, unreadable},
     metrics,
     migrations::{MIGRATIONS, MigrationError, migrate},
+    open::install,
     schema,
 };
 
@@ -87,16 +87,7 @@ fn keep_copy(path: &Path, found: i64) -> Result<(), StoreError> {
     let source = connect(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let copied = Connection::open(&part).and_then(|mut target| copy_pages(&source, &mut target));
     copied.map_err(|error| failed(io::Error::other(error)))?;
-    let settled = || {
-        File::open(&part)?.sync_all()?;
-        fs::rename(&part, &kept)?;
-        // The name is on the disk when its directory is.
-        match kept.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-            Some(dir) => File::open(dir)?.sync_all(),
-            None => Ok(()),
-        }
-    };
-    settled().map_err(failed)
+    install(&part, &kept).map_err(failed)
 }
 
 fn copy_pages(source: &Connection, target: &mut Connection) -> rusqlite::Result<()> {

@@ -14,11 +14,11 @@ use rookery_store::TrialStatus;
 use super::{
     MOST_SENTENCES, baselines,
     effects::{cannot_say, name, verdict},
-    format, layers, limits, loads, searches, splits,
+    format, layers, limits, loads, searches, splits, tiles,
 };
 
 /// What was found: the largest loads, what the factors are worth, one big guest against its splits,
-/// the highest throughput within the limits and what held it back, then the named baselines. What
+/// what groups carry together, the highest throughput within the limits and what held it back, then the named baselines. What
 /// each layout did is the table beside it.
 pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
     let mut sentences = layers::sentences(&analysis.layers);
@@ -39,6 +39,7 @@ pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
         return sentences;
     }
     sentences.extend(splits::sentences(&analysis.points));
+    sentences.extend(tiles::sentences(analysis));
     sentences.extend(best(run, analysis, limits.as_deref()));
     sentences.extend(baselines::sentences(analysis));
     sentences

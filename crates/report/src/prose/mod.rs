@@ -15,6 +15,7 @@ pub(crate) mod scaling;
 pub(crate) mod searches;
 pub(crate) mod settings;
 pub(crate) mod splits;
+pub(crate) mod tiles;
 pub(crate) mod trust;
 pub(crate) mod words;
 

@@ -67,7 +67,7 @@ pub(crate) fn scores(analysis: &Analysis) -> Table {
         .iter()
         .filter(|tile| tile.score.is_some() || tile.fairness.is_some());
     let row = |tile: &TileSummary| {
-        let parts = tile.groups.iter().filter(|group| group.called_by.is_none());
+        let parts = tile.loaded();
         let parts: Vec<String> = parts
             .map(|group| {
                 format!(
