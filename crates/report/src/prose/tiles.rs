@@ -112,7 +112,7 @@ mod tests {
     fn a_tile_says_what_its_groups_carry_and_of_what_that_is_a_share() {
         insta::assert_snapshot!([tile(1, 1.0), tile(2, 0.5)].map(|tile| sentence(&tile)).join("\n"), @r"
         tile: shop 660.0 orders/min, bank 30.00 orders/min; limits: shop met, bank met.
-        tile, 2 tiles: score 0.50 of one tile; shop 660.0 orders/min (0.50), bank 30.00 orders/min (0.50); limits: shop met, bank met.
+        tile, 2 tiles: score 0.5 of one tile; shop 660.0 orders/min (0.5), bank 30.00 orders/min (0.5); limits: shop met, bank met.
         ");
     }
 }
