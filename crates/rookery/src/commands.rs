@@ -2,7 +2,7 @@
 
 mod check;
 mod clean;
-mod companions;
+pub(crate) mod companions;
 pub(crate) mod compare;
 mod completions;
 mod demo_lab;

@@ -40,8 +40,9 @@ pub(crate) fn beside(path: &Path, mut names: Vec<String>) -> Vec<Companion> {
     files
 }
 
-/// One byte more than may be, so that the grammar can say so.
-fn text_of(path: &Path) -> io::Result<String> {
+/// The text of a file; of a long one at most a byte more than may be, so that the grammar can say
+/// so.
+pub(crate) fn text_of(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?
         .take(MOST_COMPANION_BYTES as u64 + 1)

@@ -1,6 +1,8 @@
 //! The workloads' own commands: the one place of this crate that names all of them.
 
 mod dvdstore;
+mod http;
+mod measured;
 mod orderentry;
 mod sample;
 
@@ -97,6 +99,8 @@ pub(crate) enum DriveCommand {
     Dvdstore(Box<dvdstore::drive::DriveDvdstoreArgs>),
     /// Terminals of the order-entry workload on a database
     Orderentry(Box<orderentry::drive::DriveOrderentryArgs>),
+    /// Users of a web workload that a file describes
+    Http(Box<http::drive::DriveHttpArgs>),
 }
 
 impl DriveCommand {
@@ -105,6 +109,7 @@ impl DriveCommand {
         match self {
             Self::Dvdstore(args) => dvdstore::drive::run(args),
             Self::Orderentry(args) => orderentry::drive::run(args),
+            Self::Http(args) => http::drive::run(args),
         }
     }
 }

@@ -26,6 +26,7 @@ const COMMANDS: &[&[&str]] = &[
     &["fit"],
     &["drive", "dvdstore"],
     &["drive", "orderentry"],
+    &["drive", "http"],
     &["app", "dvdstore"],
     &["app", "orderentry"],
     &["data", "dvdstore"],

@@ -11,7 +11,7 @@ use std::{
 
 use crate::common::{Place, code, text, went_to_its_end};
 
-struct App(Child);
+pub(crate) struct App(Child);
 
 impl Drop for App {
     fn drop(&mut self) {
@@ -22,7 +22,7 @@ impl Drop for App {
 }
 
 /// Start the application on a free port and wait until it says that it serves.
-fn app(place: &Place, pages: &str) -> (App, u16) {
+pub(crate) fn app(place: &Place, pages: &str) -> (App, u16) {
     let port = TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
         .expect("a free port")

@@ -13,6 +13,7 @@ mod effects;
 mod groups;
 mod guest_death;
 mod host;
+mod http;
 mod interrupt;
 mod lamp;
 mod lamp_ends;

@@ -388,3 +388,73 @@ fn what_a_workload_lacks_is_refused_before_the_first_packet() {
     }
     assert_eq!(server.requests(), 0);
 }
+
+#[test]
+fn headers_and_cookies_are_captured_and_parts_of_forms_are_sent() {
+    let server = Server::with(|request| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        let parts = ["name=\"text\"\r\n\r\nhi 1\r\n", "filename=\"picture.txt\""];
+        match request.target.as_str() {
+            "/first" => with_headers("X-Version: v7\r\nSet-Cookie: sid=abc; Path=/\r\n", "good"),
+            "/v7/abc" if parts.iter().all(|part| body.contains(part)) => {
+                // The head, the text, and a file of 1000 letters.
+                assert!(body.len() > 1000 && body.len() < 2000, "{}", body.len());
+                Behaviour::Raw(page("stored"))
+            }
+            _ => answer("HTTP/1.1 404 No"),
+        }
+    })
+    .expect("a server");
+    let first = json!({"captures": [
+        {"name": "version", "source": {"header": "x-version"}},
+        {"name": "sid", "source": {"cookie": "sid"}},
+    ]});
+    let second = json!({
+        "method": "POST",
+        "body": {"multipart": [
+            {"name": "text", "content": {"value": "hi ${session}"}},
+            {"name": "picture", "content": {"file": {"name": "picture.txt", "bytes": 1000}}},
+        ]},
+        "checks": [{"contains": "stored"}],
+    });
+    let operations = vec![
+        get("first", "/first", first),
+        get("second", "/${version}/${sid}", second),
+    ];
+    let guest = run_on(&server, script(operations, json!({})));
+    let second = operation(&guest, "second");
+    assert!(second.succeeded >= 1, "{:?}", guest.errors);
+    // Sessions are numbered: only the first says `hi 1`.
+    assert!(
+        guest.errors.iter().all(|error| error.sub_class == "404"),
+        "{:?}",
+        guest.errors
+    );
+}
+
+/// 64 MiB of zeros in less than 100 kB of gzip, where 8 MB are allowed.
+#[test]
+fn a_compression_bomb_is_bounded() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let zeros = vec![0; 1 << 20];
+    for _ in 0..64 {
+        std::io::Write::write_all(&mut encoder, &zeros).expect("memory");
+    }
+    let bomb = encoder.finish().expect("memory");
+    assert!(bomb.len() < 100_000);
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+        bomb.len()
+    );
+    let answer = [head.as_bytes(), &bomb].concat();
+    let server = Server::start(Behaviour::Raw(answer)).expect("a server");
+    let browser = json!({
+        "browser": {"connections": 2, "cache": true, "gzip": true, "receive_rate": null},
+    });
+    let guest = run_on(&server, script(vec![get("bomb", "/", json!({}))], browser));
+    assert_eq!(guest.errors.len(), 1, "{:?}", guest.errors);
+    assert_eq!(
+        (guest.errors[0].class, guest.errors[0].sub_class.as_str()),
+        (ErrorClass::Protocol, "body-too-large")
+    );
+}

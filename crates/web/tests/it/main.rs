@@ -10,6 +10,7 @@
 mod common;
 mod errors;
 mod http;
+mod https;
 mod network;
 mod open;
 mod trial;

@@ -10,12 +10,9 @@ mod text;
 
 use std::{
     borrow::Cow,
-    path::Path,
     sync::{Mutex, PoisonError, atomic::AtomicBool},
-    time::{Duration, Instant},
 };
 
-use indicatif::ProgressBar;
 use rookery_driver::{DriverError, Progress};
 use rookery_stats::{GuestMeasurement, Measurement, faults};
 use rookery_web::{
@@ -29,6 +26,7 @@ use crate::{
     output,
     progress::load_bar,
     signals,
+    workloads::measured,
 };
 
 pub(crate) use self::args::DriveDvdstoreArgs;
@@ -56,7 +54,7 @@ pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
         .collect();
     match format {
         DriveFormat::Json => {
-            output::json(&text::with_percentiles(&measurement, &faults)?).map(drop)?
+            output::json(&measured::with_percentiles(&measurement, &faults)?).map(drop)?
         }
         DriveFormat::Text => text::print(&measurement, &faults),
         DriveFormat::Original => remark_failures(&measurement, &faults),
@@ -74,11 +72,6 @@ pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
     })
 }
 
-/// When the users begin: late enough for all threads to be ready.
-fn start() -> Instant {
-    Instant::now() + Duration::from_millis(100)
-}
-
 fn failure(error: DriverError) -> Failure {
     Failure::from_error(driver_code(&error), &error)
 }
@@ -89,7 +82,9 @@ fn drive(
     stop: &AtomicBool,
 ) -> Result<Measurement, Failure> {
     let bar = load_bar(args.quiet, config.phases.load_end());
-    let measured = rookery_web::run(config, start(), stop, &|progress| tell(&bar, &progress));
+    let measured = rookery_web::run(config, measured::start(), stop, &|progress| {
+        measured::tell(&bar, &progress)
+    });
     bar.finish_and_clear();
     measured.map_err(failure)
 }
@@ -117,7 +112,7 @@ fn drive_with_lines(
         *last = tallies.to_vec();
     };
     let measurement =
-        rookery_web::run_with_tallies(config, start(), stop, &told).map_err(failure)?;
+        rookery_web::run_with_tallies(config, measured::start(), stop, &told).map_err(failure)?;
     let (mut lines, tallies) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
     let when = jiff::Timestamp::now()
         .strftime("%-m/%-d/%Y %-I:%M:%S %p")
@@ -132,7 +127,8 @@ fn drive_with_lines(
 /// What failed and why a trial would be void, where scripts read standard output.
 fn remark_failures(measurement: &Measurement, faults: &[String]) {
     for guest in &measurement.guests {
-        text::failures(guest).for_each(|line| output::remark(format!("{}: {line}", guest.guest)));
+        measured::failures(guest)
+            .for_each(|line| output::remark(format!("{}: {line}", guest.guest)));
     }
     faults
         .iter()
@@ -141,22 +137,12 @@ fn remark_failures(measurement: &Measurement, faults: &[String]) {
 
 /// Orders that were completed in the measured window.
 fn orders(guest: &GuestMeasurement) -> u64 {
-    completed(guest, |name| name == dvdstore::INFO.main_operation())
-}
-
-/// Completed operations whose names are `wanted`.
-fn completed(guest: &GuestMeasurement, wanted: impl Fn(&str) -> bool) -> u64 {
-    guest
-        .operations
-        .iter()
-        .filter(|operation| wanted(&operation.name))
-        .map(|operation| operation.completed)
-        .sum()
+    measured::completed(guest, |name| name == dvdstore::INFO.main_operation())
 }
 
 /// A load without a single order measured nothing.
 fn nothing_ordered(target: &GuestMeasurement) -> Failure {
-    let answered = completed(target, |_| true);
+    let answered = measured::completed(target, |_| true);
     let what = if answered == 0 {
         "did not answer like a DVD Store".to_owned()
     } else {
@@ -164,33 +150,15 @@ fn nothing_ordered(target: &GuestMeasurement) -> Failure {
     };
     Failure::new(
         Code::Guest,
-        format!("{} {what}: {}", target.guest, first_failure(target)),
+        format!(
+            "{} {what}: {}",
+            target.guest,
+            measured::first_failure(target)
+        ),
     )
     .help(
         "check that the target serves, address, port and directory of --target, and --page-type; \
          or measure for longer",
-    )
-}
-
-/// The first failure that was seen, in words.
-fn first_failure(guest: &GuestMeasurement) -> String {
-    let tally = guest.errors.first();
-    tally.map_or_else(
-        || "no request failed".to_owned(),
-        |tally| {
-            let detail = tally
-                .examples
-                .first()
-                .map_or("", |example| example.detail.as_str());
-            format!(
-                "{}/{} {}",
-                tally.class.name(),
-                tally.sub_class,
-                output::printable(detail)
-            )
-            .trim_end()
-            .to_owned()
-        },
     )
 }
 
@@ -215,15 +183,7 @@ fn config(args: &DriveDvdstoreArgs, settings: &Settings) -> Result<Config, Failu
             words: words.clone(),
         }),
     };
-    let cpus = match &args.cpus {
-        Some(list) => cpu_list(list)?,
-        None => rookery_lab::host_facts(Path::new("."))?
-            .cpus
-            .last()
-            .copied()
-            .into_iter()
-            .collect(),
-    };
+    let cpus = measured::driver_cpus(args.cpus.as_deref())?;
     Ok(Config {
         assignments: settings.targets.iter().map(assignment).collect(),
         network: None,
@@ -243,21 +203,5 @@ fn config(args: &DriveDvdstoreArgs, settings: &Settings) -> Result<Config, Failu
             .map(|target| target.address)
             .filter(|address| args.confirm_target.contains(&address.ip()))
             .collect(),
-    })
-}
-
-fn tell(bar: &ProgressBar, progress: &Progress) {
-    bar.set_position(progress.elapsed.as_secs());
-    bar.set_message(format!(
-        "{}: {:.0} requests/s, {:.0} errors/s",
-        progress.phase, progress.requests_per_s, progress.errors_per_s
-    ));
-}
-
-fn cpu_list(text: &str) -> Result<Vec<u32>, Failure> {
-    let cpus = rookery_host::parse_cpu_list(text).filter(|cpus| !cpus.is_empty());
-    cpus.map(|cpus| cpus.into_iter().collect()).ok_or_else(|| {
-        Failure::new(Code::Usage, format!("--cpus {text} is no list of CPUs"))
-            .help("write numbers and ranges, such as 1 or 2-3,6")
     })
 }

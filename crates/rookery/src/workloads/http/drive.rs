@@ -1,0 +1,210 @@
+//! `rookery drive http`: only the driver, against a site that already runs.
+
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::Args;
+use rookery_driver::{Load, Phases};
+use rookery_stats::{GuestMeasurement, Measurement, faults};
+use rookery_study::{HttpUse, MOST_COMPANION_BYTES, names_in_companion, parse_duration};
+use rookery_web::{Assignment, Config, Limits, Script, workloads::http::HttpScript};
+use rookery_workload::DelayDistribution;
+
+use super::target::Target;
+use crate::{
+    commands::companions,
+    exit::{Code, Failure, driver_code},
+    output,
+    progress::load_bar,
+    signals,
+    workloads::measured,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct DriveHttpArgs {
+    /// Workload file: operations, data, mix and pauses
+    #[arg(long, value_name = "FILE")]
+    workload: PathBuf,
+    /// Site to drive; several are driven alike
+    #[arg(long, required = true, value_name = "http[s]://HOST[:PORT][/BASE]")]
+    target: Vec<String>,
+    /// Confirm that you may load this address, which is not on this machine
+    #[arg(long, value_name = "ADDRESS")]
+    confirm_target: Vec<IpAddr>,
+    /// Users per target
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    users: u32,
+    /// Users start evenly over this time
+    #[arg(long, default_value = "2s", value_parser = parse_duration)]
+    ramp_up: Duration,
+    /// Time from the end of ramp-up to the measured window
+    #[arg(long, visible_alias = "warm-up", default_value = "3s", value_parser = parse_duration)]
+    settle: Duration,
+    /// The measured window
+    #[arg(long, visible_alias = "run-time", default_value = "30s", value_parser = parse_duration)]
+    steady: Duration,
+    /// The measured window in seconds
+    #[arg(long, conflicts_with = "steady", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: Option<u64>,
+    /// How long operations under way are awaited at the end
+    #[arg(long, default_value = "5s", value_parser = parse_duration)]
+    drain: Duration,
+    /// Limit on one operation that has none of its own
+    #[arg(long, default_value = "10s", value_parser = parse_duration)]
+    timeout: Duration,
+    /// Certificates that sign that of the server, as a PEM file
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Take any certificate of the server
+    #[arg(long, conflicts_with = "ca")]
+    insecure: bool,
+    /// CPUs of the driver, such as 1 or 2-3 [default: the last CPU]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<String>,
+    /// Seed of all random streams
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub(crate) fn run(args: &DriveHttpArgs) -> Result<Code, Failure> {
+    let config = config(args)?;
+    let stop = signals::stop_flag()?;
+    let bar = load_bar(args.quiet, config.phases.load_end());
+    let measured = rookery_web::run(&config, measured::start(), &stop, &|progress| {
+        measured::tell(&bar, &progress);
+    });
+    bar.finish_and_clear();
+    let measurement = measured.map_err(|error| Failure::from_error(driver_code(&error), &error))?;
+    let faults: Vec<String> = faults::faults(&measurement)
+        .into_iter()
+        .map(|fault| fault.text)
+        .collect();
+    if args.json {
+        output::json(&measured::with_percentiles(&measurement, &faults)?).map(drop)?;
+    } else {
+        print(&measurement, &faults);
+    }
+    if signals::came(&stop) {
+        return Ok(Code::Interrupted);
+    }
+    let answered = |guest: &&GuestMeasurement| measured::completed(guest, |_| true) == 0;
+    if let Some(target) = measurement.guests.iter().find(answered) {
+        return Err(nothing_answered(target));
+    }
+    Ok(if faults.is_empty() {
+        Code::Done
+    } else {
+        Code::Driver
+    })
+}
+
+fn print(measurement: &Measurement, faults: &[String]) {
+    let minutes = measurement.window.seconds() / 60.0;
+    measured::print(measurement, faults, &|guest| {
+        let completed = measured::completed(guest, |name| name == guest.main_operation());
+        output::text(format!(
+            "{:.0} {}",
+            completed as f64 / minutes.max(f64::MIN_POSITIVE),
+            guest.info().unit.rate
+        ));
+        for row in guest.counters.proof().rows {
+            output::text(format!(
+                "{}: {} acknowledged, {} without an answer",
+                row.what, row.acknowledged, row.unanswered
+            ));
+        }
+    });
+}
+
+/// A load without a single good answer measured nothing.
+fn nothing_answered(target: &GuestMeasurement) -> Failure {
+    Failure::new(
+        Code::Guest,
+        format!(
+            "{} completed no operation in the measured window: {}",
+            target.guest,
+            measured::first_failure(target)
+        ),
+    )
+    .help("check that the site runs, --target, and what the workload file expects of answers")
+}
+
+fn config(args: &DriveHttpArgs) -> Result<Config, Failure> {
+    let mut wanted = workload(&args.workload)?;
+    let tls = &mut wanted.workload.tls;
+    tls.insecure |= args.insecure;
+    if let Some(path) = &args.ca {
+        tls.ca = Some(companions::text_of(path).map_err(|error| unreadable(path, &error))?);
+        tls.insecure = false;
+    }
+    let targets: Vec<Target> = args
+        .target
+        .iter()
+        .map(|url| Target::parse(url))
+        .collect::<Result<_, _>>()?;
+    let assignment = |(target, url): (&Target, &String)| Assignment {
+        guest: url.clone(),
+        target: target.address,
+        users: args.users,
+        script: Script::Http(Box::new(HttpScript {
+            workload: wanted.workload.clone(),
+            site: target.site.clone(),
+        })),
+    };
+    Ok(Config {
+        assignments: targets.iter().zip(&args.target).map(assignment).collect(),
+        network: None,
+        cpus: measured::driver_cpus(args.cpus.as_deref())?,
+        phases: Phases {
+            ramp_up: args.ramp_up,
+            settle: args.settle,
+            steady: args.seconds.map_or(args.steady, Duration::from_secs),
+            ramp_down: Duration::ZERO,
+            drain: args.drain,
+        },
+        load: Load::Closed,
+        pacing: wanted.pacing,
+        think_time: wanted.workload.mean_delay(),
+        // Each operation has a pause of its own.
+        think_distribution: DelayDistribution::Constant,
+        timeout: args.timeout,
+        limits: Limits::default(),
+        seed: args.seed,
+        confirmed_targets: targets
+            .iter()
+            .map(|target| target.address)
+            .filter(|address| args.confirm_target.contains(&address.ip()))
+            .collect(),
+    })
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(
+        Code::Usage,
+        format!("cannot read {}: {error}", path.display()),
+    )
+    .help("name an existing file")
+}
+
+/// Reads a workload file and the files that it names.
+fn workload(path: &Path) -> Result<HttpUse, Failure> {
+    let text = companions::text_of(path).map_err(|error| unreadable(path, &error))?;
+    if text.len() > MOST_COMPANION_BYTES {
+        let what = format!(
+            "{} has more than {MOST_COMPANION_BYTES} bytes",
+            path.display()
+        );
+        return Err(Failure::new(Code::Usage, what).help("is this a workload file?"));
+    }
+    let files = companions::beside(path, names_in_companion("", &text));
+    HttpUse::parse_file(&path.display().to_string(), &text, &files).map_err(Failure::from_problems)
+}

@@ -1,0 +1,4 @@
+//! Web workloads as data: their commands.
+
+pub(crate) mod drive;
+mod target;

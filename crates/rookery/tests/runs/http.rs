@@ -1,0 +1,195 @@
+//! Web workloads as data: the DVD Store by a workload file, against a server that runs and through
+//! the whole laboratory.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::{
+    common::{Place, code, text, went_to_its_end},
+    drive::app,
+};
+
+/// The workload file of the documentation, for a database of 1MB.
+fn shop(place: &Place) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/http/shop.toml");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    let small = text
+        .replace("1..20000", "1..2000")
+        .replace("1..10000", "1..1000")
+        .replace("250ms", "5ms");
+    assert_ne!(small, text);
+    let path = place.dir.path().join("shop.toml");
+    fs::write(&path, small).expect("a file");
+    path.display().to_string()
+}
+
+fn drive(place: &Place, workload: &str, target: &str, more: &[&str]) -> std::process::Output {
+    let mut args = vec!["drive", "http", "--workload", workload, "--target", target];
+    args.extend([
+        "--users",
+        "4",
+        "--ramp-up",
+        "100ms",
+        "--settle",
+        "200ms",
+        "--seconds",
+        "1",
+    ]);
+    args.extend(more);
+    place.rookery(&args).output().expect("rookery starts")
+}
+
+fn operation<'m>(measurement: &'m Value, name: &str) -> &'m Value {
+    let operations = measurement["guests"][0]["operations"]
+        .as_array()
+        .expect("operations");
+    let found = operations
+        .iter()
+        .find(|operation| operation["name"] == name);
+    found.unwrap_or_else(|| panic!("{name} in {operations:?}"))
+}
+
+#[test]
+fn a_workload_file_drives_a_server_that_runs() {
+    let place = Place::new();
+    let (_app, port) = app(&place, "corrected");
+    let workload = shop(&place);
+    let target = format!("http://127.0.0.1:{port}");
+    let output = drive(&place, &workload, &target, &["--json"]);
+    assert!(went_to_its_end(&output), "{}", text(&output.stderr));
+    let measurement: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let guest = &measurement["guests"][0];
+    assert_eq!(
+        guest["errors"].as_array().map(Vec::len),
+        Some(0),
+        "{}",
+        guest["errors"]
+    );
+    for name in ["page", "login", "browse", "purchase"] {
+        let completed = operation(&measurement, name)["completed"].as_u64();
+        assert!(completed > Some(4), "{name}: {completed:?}");
+    }
+    assert_eq!(guest["counters"]["workload"], "http");
+
+    let output = drive(&place, &workload, &target, &[]);
+    assert!(went_to_its_end(&output), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    for said in ["pages/min", "new orders: ", "purchase "] {
+        assert!(printed.contains(said), "{said}: {printed}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_workload_file_or_its_site_is_told() {
+    let place = Place::new();
+    let (_app, port) = app(&place, "corrected");
+    let workload = shop(&place);
+    let wrong = place.dir.path().join("wrong.toml");
+    let text_of = fs::read_to_string(&workload).expect("a file");
+    fs::write(&wrong, text_of.replace("/ds2/", "/nowhere/")).expect("a file");
+    let target = format!("http://127.0.0.1:{port}");
+    let output = drive(&place, &wrong.display().to_string(), &target, &[]);
+    assert_ne!(code(&output), 0);
+    let said = text(&output.stderr) + &text(&output.stdout);
+    assert!(said.contains("status/404"), "{said}");
+
+    fs::write(
+        &wrong,
+        text_of.replace("'(?i)customerid[", "'(?i)customerid("),
+    )
+    .expect("a file");
+    let output = drive(&place, &wrong.display().to_string(), &target, &[]);
+    assert_eq!(code(&output), 3, "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.contains("wrong.toml:30:"), "{said}");
+    assert!(said.contains("regular expression"), "{said}");
+
+    let output = drive(&place, &workload, "http://192.0.2.1", &[]);
+    assert_eq!(code(&output), 2, "{}", text(&output.stderr));
+}
+
+fn study(place: &Place) -> String {
+    shop(place);
+    r#"
+title = "by a workload file"
+seed = 3
+
+[workload]
+kind = "http"
+file = "shop.toml"
+database = "1MB per guest"
+
+[load]
+users = [4]
+ramp_up = "100ms"
+settle = "300ms"
+steady = "2s"
+ramp_down = "100ms"
+drain = "2s"
+repeats = 1
+
+[qos.purchase]
+p95 = "5s"
+
+[stack]
+kind = "embedded"
+
+[guest]
+kind = "bare"
+memory = "128MiB per guest"
+
+[host]
+overcommit = 2
+other_work = 1
+
+[[layout]]
+name = "one"
+guests = 1
+vcpus = 1
+"#
+    .to_owned()
+}
+
+#[test]
+fn a_workload_file_goes_through_the_whole_laboratory() {
+    let place = Place::new();
+    let text_of = study(&place);
+    let path = place.study("shop-study.toml", &text_of);
+    let plan = place
+        .rookery(&["plan", &path])
+        .output()
+        .expect("rookery starts");
+    assert_eq!(code(&plan), 0, "{}", text(&plan.stderr));
+    assert!(
+        text(&plan.stdout).contains("sessions of login, browse"),
+        "{}",
+        text(&plan.stdout)
+    );
+
+    let (_, run) = place.done("shop-study.toml", &text_of);
+    let audits = run["audits"].as_array().expect("audits");
+    assert!(
+        !audits.is_empty() && audits.iter().all(|audit| audit["consistent"] == true),
+        "{audits:?}"
+    );
+    let proofs = run["proofs"].as_array().expect("proofs");
+    assert!(
+        proofs
+            .iter()
+            .all(|proof| proof["what"] == "new orders" && proof["acknowledged"].as_u64() > Some(0)),
+        "{proofs:?}"
+    );
+    // The run is complete without the file.
+    fs::remove_file(place.dir.path().join("shop.toml")).expect("it is there");
+    let report = place
+        .rookery(&["report", "latest"])
+        .output()
+        .expect("rookery starts");
+    assert_eq!(code(&report), 0, "{}", text(&report.stderr));
+    assert!(
+        text(&report.stdout).contains("pages/min"),
+        "{}",
+        text(&report.stdout)
+    );
+}
