@@ -60,11 +60,11 @@ fn a_workload_file_drives_a_server_that_runs() {
     assert!(went_to_its_end(&output), "{}", text(&output.stderr));
     let measurement: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let guest = &measurement["guests"][0];
-    assert_eq!(
-        guest["errors"].as_array().map(Vec::len),
-        Some(0),
-        "{}",
-        guest["errors"]
+    // Products run short: such an order is refused by the shop.
+    let errors = guest["errors"].as_array().expect("a list");
+    assert!(
+        errors.iter().all(|error| error["class"] == "content"),
+        "{errors:?}"
     );
     for name in ["page", "login", "browse", "purchase"] {
         let completed = operation(&measurement, name)["completed"].as_u64();
@@ -102,8 +102,8 @@ fn what_is_wrong_with_a_workload_file_or_its_site_is_told() {
     let output = drive(&place, &wrong.display().to_string(), &target, &[]);
     assert_eq!(code(&output), 3, "{}", text(&output.stderr));
     let said = text(&output.stderr);
-    assert!(said.contains("wrong.toml:30:"), "{said}");
-    assert!(said.contains("regular expression"), "{said}");
+    assert!(said.contains("wrong.toml:31:"), "{said}");
+    assert!(said.contains("1 problem in"), "{said}");
 
     let output = drive(&place, &workload, "http://192.0.2.1", &[]);
     assert_eq!(code(&output), 2, "{}", text(&output.stderr));
@@ -128,6 +128,9 @@ steady = "2s"
 ramp_down = "100ms"
 drain = "2s"
 repeats = 1
+
+[qos]
+errors = 0.2
 
 [qos.purchase]
 p95 = "5s"

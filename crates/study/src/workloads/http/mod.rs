@@ -130,6 +130,10 @@ impl HttpKeys {
             context,
         )?;
         let workload = self.workload(defaults, context)?;
+        // What was refused may have given a value.
+        if !context.findings.is_empty() {
+            return None;
+        }
         check(&workload, context)?;
         Some(HttpUse {
             workload,
@@ -364,6 +368,10 @@ impl WorkloadUse for HttpUse {
             parts.push(format!("data from {}", words.join(", ")));
         }
         parts.join("; ")
+    }
+
+    fn describe_in_plan(&self, _is_factor: &dyn Fn(&str) -> bool) -> Option<String> {
+        Some(self.describe())
     }
 
     fn pauses(&self) -> String {
