@@ -26,7 +26,6 @@ const COMMANDS: &[&[&str]] = &[
     &["fit"],
     &["drive", "dvdstore"],
     &["drive", "orderentry"],
-    &["drive", "http"],
     &["app", "dvdstore"],
     &["app", "orderentry"],
     &["data", "dvdstore"],

@@ -185,14 +185,12 @@ fn a_workload_file_goes_through_the_whole_laboratory() {
     );
     // The run is complete without the file.
     fs::remove_file(place.dir.path().join("shop.toml")).expect("it is there");
+    let page = place.dir.path().join("shop.html").display().to_string();
     let report = place
-        .rookery(&["report", "latest"])
+        .rookery(&["report", "latest", "--html", &page])
         .output()
         .expect("rookery starts");
     assert_eq!(code(&report), 0, "{}", text(&report.stderr));
-    assert!(
-        text(&report.stdout).contains("pages/min"),
-        "{}",
-        text(&report.stdout)
-    );
+    let page = fs::read_to_string(page).expect("the page");
+    assert!(page.contains("pages/min") && page.contains("purchase p95"));
 }
