@@ -2,7 +2,6 @@
 
 mod check;
 mod clean;
-pub(crate) mod companions;
 pub(crate) mod compare;
 mod completions;
 mod demo_lab;

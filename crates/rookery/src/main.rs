@@ -3,6 +3,7 @@
 mod cli;
 mod colour;
 mod commands;
+mod companions;
 mod exit;
 mod line_error;
 mod logging;

@@ -10,11 +10,10 @@ use rookery_study::{Choices, Document, Plan, Problem, Problems, host_probes};
 
 use crate::{
     cli::CheckArgs,
+    companions,
     exit::{Code, Failure, code_of_problems},
     output, studies,
 };
-
-use super::companions;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
     let mut all = Vec::new();

@@ -15,7 +15,7 @@ use rookery_workload::DelayDistribution;
 
 use super::target::Target;
 use crate::{
-    commands::companions,
+    companions,
     exit::{Code, Failure, driver_code},
     output,
     progress::load_bar,
