@@ -117,6 +117,7 @@ impl Layer {
             GuestKind::Container => "container",
             GuestKind::Vm => "vm",
             GuestKind::Fake => "fake",
+            GuestKind::External => "external",
         };
         match &self.accelerator {
             Some(accelerator) => format!("{kind} ({accelerator})"),

@@ -4,7 +4,33 @@ use std::{net::SocketAddr, path::Path, time::Duration};
 
 use rookery_host::UsageProbe;
 
-use crate::{counters::MachineProbe, error::GuestError, health::Health, storage::InForce};
+use crate::{
+    counters::MachineProbe,
+    error::{GuestError, StepError},
+    health::Health,
+    storage::InForce,
+};
+
+/// What is attempted where a command of the user is run.
+pub(crate) const RUN_STEP: &str = "running a command";
+
+/// A command that is run where the programs of a guest are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestCommand {
+    /// The program and its arguments; no shell reads them.
+    pub words: Vec<String>,
+    /// How long it may take.
+    pub limit: Duration,
+}
+
+/// How such a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandEnd {
+    /// Nothing where it ended well, otherwise how: `exit code 1`, `killed by signal 9`.
+    pub failure: Option<String>,
+    /// The beginning of what it said.
+    pub output: String,
+}
 
 /// Whether a guest lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +78,16 @@ pub trait Guest: Send {
     fn in_force(&self) -> Vec<InForce> {
         Vec::new()
     }
+    /// Run a command of the user where its programs are, to its end.
+    ///
+    /// # Errors
+    /// When the command cannot be run or is late, or this kind of guest runs none.
+    fn run(&self, command: &GuestCommand) -> Result<CommandEnd, GuestError> {
+        let program = command.words.first().map_or("", String::as_str);
+        let why = StepError::Refused("no command is run in guests of this kind".to_owned());
+        tracing::debug!(guest = self.name(), program, "refused");
+        Err(GuestError::in_guest(self.name(), RUN_STEP, why))
+    }
     /// How many of its processes the kernel has killed since its start because they wanted more
     /// memory than its limit; 0 for kinds whose limit is not in force.
     fn memory_kills(&self) -> u64 {
@@ -65,7 +101,8 @@ pub trait Guest: Send {
     }
     /// Its data directory as the host sees it. Those of a virtual machine lie on its own disk: the
     /// host sees them as they were at the last
-    /// [`Guest::stop`], and before the first one not at all.
+    /// [`Guest::stop`], and before the first one not at all. Those of a system that runs already are
+    /// not known: its path is empty.
     fn data_dir(&self) -> &Path;
     /// Where the host finds the [`GuestSpec::sockets`](crate::GuestSpec::sockets) of a guest that runs, at the same paths as
     /// below its data directory. Those of a virtual machine are led to the host.

@@ -5,7 +5,8 @@ use std::{path::Path, sync::Arc};
 use rookery_host::volume::VolumeSpec;
 
 use crate::{
-    error::GuestError,
+    error::{GuestError, StepError},
+    external::RunningSystem,
     guest::Guest,
     kind::Kind,
     spec::GuestSpec,
@@ -73,6 +74,23 @@ pub trait Lab: Send + Sync {
         spec: &GuestSpec,
         provision: &Provision,
     ) -> Result<Box<dyn Guest>, GuestError>;
+    /// Take a system that runs already as the guest of this name. It is neither started nor ended
+    /// nor removed with it.
+    ///
+    /// # Errors
+    /// When the guests of this lab are made.
+    fn attach(&self, name: &str, system: &RunningSystem) -> Result<Box<dyn Guest>, GuestError> {
+        let why = format!(
+            "{} guests are made, and {} runs already",
+            self.kind(),
+            system.address
+        );
+        Err(GuestError::in_guest(
+            name,
+            "taking it as a guest",
+            StepError::Refused(why),
+        ))
+    }
     /// Remove what the guests shared.
     ///
     /// # Errors

@@ -15,6 +15,8 @@ mod counters;
 mod cpu_quota;
 mod elf;
 mod error;
+mod external;
+mod family;
 mod files;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -42,7 +44,8 @@ mod template;
 pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use counters::{DiskCounters, MachineCounters, MachineProbe, OutsideCounters};
 pub use error::{FillError, GuestError, NotReadyReason, StepError, Subject};
-pub use guest::{Guest, GuestState, ProcessProbe};
+pub use external::RunningSystem;
+pub use guest::{CommandEnd, Guest, GuestCommand, GuestState, ProcessProbe};
 pub use health::Health;
 pub use kind::{Kind, LabShape};
 pub use kinds::{

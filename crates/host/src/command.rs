@@ -1,5 +1,7 @@
 //! Running commands of the host, and the seam for fault injection.
 
+mod told;
+
 use std::{
     borrow::Cow,
     ffi::OsString,
@@ -15,6 +17,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use tracing::{debug, debug_span};
 
 use crate::{bound_command::bound_command, process::await_end};
+
+pub use told::{Told, run_told};
 
 /// Most bytes that are kept of a command's output and error text.
 const MAX_CAPTURE: u64 = 64 * 1024;

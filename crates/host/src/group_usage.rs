@@ -61,7 +61,11 @@ impl Cgroups {
                 });
             Some(Usage {
                 cpu_us,
-                memory_bytes: memory.read()?.trim().parse().ok()?,
+                // A group may be one of the hierarchy of CPU time alone.
+                memory_bytes: memory
+                    .read()
+                    .and_then(|text| text.trim().parse().ok())
+                    .unwrap_or_default(),
                 io: io.read(),
                 split,
                 throttled_us: quota.and_then(|text| parse_throttled_us(&text)),

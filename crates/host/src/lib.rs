@@ -37,7 +37,7 @@ pub mod without_links;
 
 pub use bound_command::{ENCLOSED, bound_command};
 pub use cgroup::{Cgroups, Layout};
-pub use command::{CommandError, FaultyHost, Host, Invocation, RealHost};
+pub use command::{CommandError, FaultyHost, Host, Invocation, RealHost, Told, run_told};
 pub use controller::{Controller, Presence, announced};
 pub use cpu_places::CpuPlace;
 pub use cpulist::{format_cpu_list, parse_cpu_list};

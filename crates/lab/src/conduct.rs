@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashSet, VecDeque},
+    net::IpAddr,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
@@ -40,6 +41,8 @@ pub struct Conductor<'a> {
     pub stop: &'a AtomicBool,
     /// Called with everything that happens.
     pub listener: &'a Listener<'a>,
+    /// Addresses of other machines that the user allowed to be loaded.
+    pub confirmed: Vec<IpAddr>,
 }
 
 /// How a run ended.
@@ -353,6 +356,7 @@ impl Conductor<'_> {
                 program: &self.program,
                 stop: self.stop,
                 listener: self.listener,
+                confirmed: &self.confirmed,
             })
             .collect();
         let context = *contexts

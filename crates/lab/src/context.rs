@@ -1,6 +1,7 @@
 //! Where a run's trials are performed.
 
 use std::{
+    net::IpAddr,
     ops::ControlFlow,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
@@ -27,6 +28,8 @@ pub(crate) struct LabContext<'a> {
     /// Set when the user wants no more.
     pub(crate) stop: &'a AtomicBool,
     pub(crate) listener: &'a Listener<'a>,
+    /// Addresses of other machines that the user allowed to be loaded.
+    pub(crate) confirmed: &'a [IpAddr],
 }
 
 impl LabContext<'_> {
@@ -53,11 +56,13 @@ impl LabContext<'_> {
     pub(crate) fn build(&self, stack: &dyn Stack, data: PointData) -> Result<BuiltStack, LabError> {
         let began = Instant::now();
         let built = self.with_stack(|context| stack.build(context, data))?;
-        (self.listener)(&Event::Template {
-            database: data.to_string(),
-            seconds: began.elapsed().as_secs_f64(),
-        });
-        self.boot(built.guests().template())?;
+        if built.guests().origin().template().is_some() {
+            (self.listener)(&Event::Template {
+                database: data.to_string(),
+                seconds: began.elapsed().as_secs_f64(),
+            });
+        }
+        self.boot_for(&built)?;
         Ok(built)
     }
 
@@ -71,7 +76,7 @@ impl LabContext<'_> {
         data: PointData,
     ) -> Result<BuiltStack, LabError> {
         let built = self.with_stack(|context| stack.build(context, data))?;
-        self.boot(built.guests().template())?;
+        self.boot_for(&built)?;
         Ok(built)
     }
 
@@ -87,6 +92,12 @@ impl LabContext<'_> {
         let loader = self.with_stack(|context| stack.loader(context, data))?;
         self.boot(loader.template())?;
         Ok(loader)
+    }
+
+    /// What the guests of a stack need besides their template, where they have one.
+    fn boot_for(&self, built: &BuiltStack) -> Result<(), LabError> {
+        let template = built.guests().origin().template();
+        template.map_or(Ok(()), |template| self.boot(template))
     }
 
     /// What guests need besides the template, built or found.

@@ -9,7 +9,10 @@ use std::{
 use rookery_cast::{count_u16, truncate_u64};
 use rookery_guest::{CpuTime, Guest, GuestError, GuestSpec, Template, remove_all, start_all};
 use rookery_host::RunId;
-use rookery_stack::{DatabaseLoader, GUEST_USER, Service, StackContext, StackError, TierAccess};
+use rookery_stack::{
+    DatabaseLoader, GUEST_USER, Origin, RunningGuests, Service, StackContext, StackError,
+    TierAccess,
+};
 use rookery_store::Tuning;
 use rookery_study::{GuestKind, GuestShape, Point, Study, Vcpus};
 
@@ -121,12 +124,16 @@ impl<'a> GuestSet<'a> {
             let called = group
                 .tier
                 .and_then(|tier| Some((groups.get(tier)?, &made[tier])));
-            let access = |(tier, guests): (&GroupContext<'_>, &Vec<Box<dyn Guest>>)| {
-                let stack = tier.stack.guests();
-                guests
+            let access = |(tier, guests): (&GroupContext<'_>, &Vec<Box<dyn Guest>>)| match tier
+                .stack
+                .guests()
+                .origin()
+            {
+                Origin::Cloned(stack) => guests
                     .iter()
                     .filter_map(|guest| stack.access(guest.as_ref()))
-                    .collect()
+                    .collect(),
+                Origin::Running(_) => Vec::new(),
             };
             let tier: Vec<TierAccess> = called.map(access).unwrap_or_default();
             let guests = clone_guests(group, &tier)?;
@@ -286,7 +293,10 @@ fn clone_guests(
         before,
         ..
     } = group;
-    let stack = group.stack.guests();
+    let stack = match group.stack.guests().origin() {
+        Origin::Cloned(stack) => stack,
+        Origin::Running(stack) => return attach(group, stack),
+    };
     let service = |index| {
         let called = called_by(index, point.guests() as usize, tier.len());
         match tier.get(called) {
@@ -300,6 +310,21 @@ fn clone_guests(
     let prepared = each_guest(&mut guests, |_, guest| stack.prepare_clone(kind, guest));
     prepared.into_iter().collect::<Result<(), TrialError>>()?;
     Ok(guests)
+}
+
+/// Take a system that runs already as the guest of a group, put back into its state.
+fn attach(
+    group: &GroupContext<'_>,
+    stack: &dyn RunningGuests,
+) -> Result<Vec<Box<dyn Guest>>, TrialError> {
+    let name = format!("g{}", group.before + 1);
+    let guest = group.context.lab.attach(&name, stack.system())?;
+    let reset = stack.reset(guest.as_ref());
+    reset.map_err(|source| TrialError::InGuest {
+        guest: name,
+        source,
+    })?;
+    Ok(vec![guest])
 }
 
 /// Make the guests of a point, behind so many others, on a template; `service` says what each of

@@ -101,6 +101,7 @@ impl Conductor<'_> {
                     program: &self.program,
                     stop: self.stop,
                     listener: self.listener,
+                    confirmed: &self.confirmed,
                 });
                 let groups = parts.into_iter().zip(contexts);
                 let groups: Vec<_> = groups

@@ -16,7 +16,7 @@ use std::{
 };
 
 use rookery_driver::OperationId;
-use rookery_stack::Found;
+use rookery_stack::{AuditScope, Found};
 use rookery_stats::{Measurement, ResourceSample};
 use rookery_store::HostDescription;
 use rookery_study::{GuestKind, Plan, Point, SimulatedUse, Study, Trial};
@@ -69,6 +69,7 @@ struct Outcome {
 fn load(plan: &Plan, trial: &Trial, point: &Point) -> Result<ComputedLoad, LabError> {
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let targets = Targets {
+        confirmed: Vec::new(),
         network: None,
         guests: (1..=point.guests())
             .map(|number| Target {
@@ -100,7 +101,9 @@ fn compute(
         .map(|guest| {
             let limit = match study.guest.kind() {
                 GuestKind::Bare => guest.cpus().len() as f64,
-                GuestKind::Container | GuestKind::Vm | GuestKind::Fake => guest.group.vcpus.cpus(),
+                GuestKind::Container | GuestKind::Vm | GuestKind::Fake | GuestKind::External => {
+                    guest.group.vcpus.cpus()
+                }
             };
             (limit, guest.cpus().to_vec())
         })
@@ -195,14 +198,14 @@ pub(crate) fn compute_trial(
             .map(|(measured, orders)| {
                 let found = Found {
                     rows: vec![computed_row(*orders)],
-                    faults: Vec::new(),
+                    ..Found::default()
                 };
                 let told = Told {
                     guest: measured.guest.clone(),
                     proof: measured.counters.proof(),
                     clients: measured.info().clients.plural,
                 };
-                audit(&told, Ok(found), &[])
+                audit(&told, Ok(found), AuditScope::Everything, &[])
             });
     let evidence = Evidence {
         audits: audits.collect(),

@@ -1,11 +1,11 @@
 //! Where the guests of a trial are, for whoever puts load on them.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
 };
 
-use rookery_guest::{Guest, Lab};
+use rookery_guest::{Guest, Kind, Lab};
 use serde::{Deserialize, Serialize};
 
 /// Where the guests of a trial are: plain data, so that the driver may be another process.
@@ -15,6 +15,9 @@ pub(crate) struct Targets {
     pub(crate) network: Option<PathBuf>,
     /// One for each guest, in their order.
     pub(crate) guests: Vec<Target>,
+    /// Addresses that may be loaded wherever they are: those of guests that this run made, and
+    /// those that the user allowed.
+    pub(crate) confirmed: Vec<SocketAddr>,
 }
 
 /// Where one guest is.
@@ -27,9 +30,14 @@ pub(crate) struct Target {
 }
 
 impl Targets {
-    /// Where these guests are.
-    pub(crate) fn new(lab: &dyn Lab, guests: &[Box<dyn Guest>]) -> Self {
+    /// Where these guests are; the user has allowed to load `confirmed`.
+    pub(crate) fn new(lab: &dyn Lab, guests: &[Box<dyn Guest>], confirmed: &[IpAddr]) -> Self {
+        let made = lab.kind() != Kind::External;
+        let addresses = guests.iter().map(|guest| guest.address());
         Self {
+            confirmed: addresses
+                .filter(|address| made || confirmed.contains(&address.ip()))
+                .collect(),
             network: lab.network().map(Path::to_owned),
             guests: guests
                 .iter()

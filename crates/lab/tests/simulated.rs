@@ -50,6 +50,7 @@ fn plan(document: &Document) -> Plan {
 fn run(document: &Document, runs: &Path) -> Store {
     let stop = AtomicBool::new(false);
     let conductor = Conductor {
+        confirmed: Vec::new(),
         runs: runs.to_owned(),
         templates: runs.join("templates"),
         program: PathBuf::from("/bin/true"),

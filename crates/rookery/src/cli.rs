@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use std::path::PathBuf;
+use std::{net::IpAddr, path::PathBuf};
 
 use clap::{
     ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
@@ -201,6 +201,10 @@ pub(crate) struct RunArgs {
     /// repeatable
     #[arg(long, value_name = "ADDRESS/PREFIX")]
     pub(crate) confirm_network: Vec<GuestNet>,
+    /// The system at this address, which is not this machine, may be loaded (`target` in [stack]);
+    /// repeatable
+    #[arg(long, value_name = "IP")]
+    pub(crate) confirm_target: Vec<IpAddr>,
     #[command(flatten)]
     pub(crate) places: Places,
 }
@@ -246,6 +250,10 @@ pub(crate) struct RehearseArgs {
     /// repeatable
     #[arg(long, value_name = "ADDRESS/PREFIX")]
     pub(crate) confirm_network: Vec<GuestNet>,
+    /// The system at this address, which is not this machine, may be loaded (`target` in [stack]);
+    /// repeatable
+    #[arg(long, value_name = "IP")]
+    pub(crate) confirm_target: Vec<IpAddr>,
     #[command(flatten)]
     pub(crate) places: Places,
 }

@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod signals;
 mod studies;
+mod targets;
 mod workloads;
 
 use std::process::ExitCode;

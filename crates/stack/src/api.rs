@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{Guest, Kind, Lab, Recipe, RunDirs, Template};
+use rookery_guest::{Guest, Kind, Lab, Recipe, RunDirs, RunningSystem, Template};
 use rookery_stats::DatabaseLoad;
 use rookery_study::Point;
 use rookery_workload::FoundRow;
@@ -82,6 +82,8 @@ pub struct Found {
     pub rows: Vec<FoundRow>,
     /// What does not fit together, in words.
     pub faults: Vec<String>,
+    /// What was said beside it, where the audit is the user's own.
+    pub remarks: Vec<String>,
 }
 
 /// One setting of a guest as it was read back.
@@ -130,8 +132,28 @@ pub trait DatabaseLoader: Send + Sync {
     ) -> Result<DatabaseLoad, StackError>;
 }
 
-/// A stack whose template is there: what its guests run, and how they are prepared and audited.
-pub trait GuestStack: Send + Sync {
+/// Where the guests of a stack come from.
+#[derive(Clone, Copy)]
+pub enum Origin<'a> {
+    /// They are cloned from a template, and started.
+    Cloned(&'a dyn ClonedGuests),
+    /// They run already: nothing is made.
+    Running(&'a dyn RunningGuests),
+}
+
+impl<'a> Origin<'a> {
+    /// The template of guests that are cloned.
+    #[must_use]
+    pub fn template(self) -> Option<&'a Template> {
+        match self {
+            Self::Cloned(guests) => Some(guests.template()),
+            Self::Running(_) => None,
+        }
+    }
+}
+
+/// Guests that are cloned from a template: what each of them runs.
+pub trait ClonedGuests: Send + Sync {
     /// What the guests stand on.
     fn template(&self) -> &Template;
 
@@ -144,7 +166,7 @@ pub trait GuestStack: Send + Sync {
     /// What guest `index` of `point` runs when it calls the guest of a tier.
     ///
     /// # Errors
-    /// When the stack has no tiers, or as [`GuestStack::service`].
+    /// When the stack has no tiers, or as [`ClonedGuests::service`].
     fn front_service(
         &self,
         point: &Point,
@@ -170,6 +192,35 @@ pub trait GuestStack: Send + Sync {
         let _ = (kind, guest);
         Ok(())
     }
+}
+
+/// Guests that run already.
+pub trait RunningGuests: Send + Sync {
+    /// The system.
+    fn system(&self) -> &RunningSystem;
+
+    /// Put back what the trial before changed. The system may be started again by it.
+    ///
+    /// # Errors
+    /// When that fails.
+    fn reset(&self, guest: &dyn Guest) -> Result<(), StackError>;
+}
+
+/// How much of what users were told is looked for by an audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditScope {
+    /// All of it.
+    Everything,
+    /// What the audit counts; the rest may be anything.
+    Counted,
+    /// Nothing: there is no audit.
+    Nothing,
+}
+
+/// A stack whose guests can be had: how they are warmed, asked and audited.
+pub trait GuestStack: Send + Sync {
+    /// Where its guests come from.
+    fn origin(&self) -> Origin<'_>;
 
     /// Bring a healthy guest into the state in which the load shall find it.
     ///
@@ -200,6 +251,11 @@ pub trait GuestStack: Send + Sync {
     /// # Errors
     /// When it is not answered as it should be.
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError>;
+
+    /// How much its audit looks for.
+    fn audit_scope(&self) -> AuditScope {
+        AuditScope::Everything
+    }
 
     /// Look at what the load left in the database of a guest, and end the guest. One that `died`
     /// is started again for it: what its server recovers counts.

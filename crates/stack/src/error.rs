@@ -94,6 +94,16 @@ pub enum StackError {
         /// What is wrong with the answer.
         what: String,
     },
+    /// A command of the user failed.
+    #[error("`{key}` of [stack] ended with {failure}: {output}")]
+    Command {
+        /// The key of the study that has it.
+        key: &'static str,
+        /// How it ended.
+        failure: String,
+        /// Its words.
+        output: String,
+    },
     /// The server of a guest ended before it answered.
     #[error("{server} ended before it answered: {reason}")]
     Ended {
@@ -217,6 +227,7 @@ impl Diagnosis for StackError {
             Self::Database(error) => error.code(),
             Self::Session(_) | Self::Sqlite(_) => "stack::database",
             Self::Request { .. } | Self::Page { .. } => "stack::page",
+            Self::Command { .. } => "stack::command",
             Self::Ended { .. } | Self::Late { .. } | Self::NotStopped { .. } => "stack::server",
             Self::LoadStalled { .. } | Self::LoadBroken { .. } => "stack::load",
             Self::Builder { source, .. } => source.code(),

@@ -21,6 +21,7 @@ mod definition;
 pub mod dvdstore_files;
 pub mod embedded;
 mod error;
+mod foreign;
 mod http_server;
 pub mod lamp;
 mod open;
@@ -36,7 +37,10 @@ mod tier;
 pub mod tuning;
 mod workloads;
 
-pub use api::{BuildListener, DatabaseLoader, EffectiveSetting, Found, GuestStack, StackContext};
+pub use api::{
+    AuditScope, BuildListener, ClonedGuests, DatabaseLoader, EffectiveSetting, Found, GuestStack,
+    Origin, RunningGuests, StackContext,
+};
 pub use audit::OrderAudit;
 pub use definition::Stack;
 pub use error::StackError;
@@ -48,5 +52,5 @@ pub use template::builder_run;
 pub use tier::{StackPart, TierAccess};
 pub use workloads::{
     BuiltStack, DatabaseProbe, DvdstoreStack, OrderentryStack, PoolRange, ProbedServer,
-    SampleGuests, SqlStack,
+    SampleStack, SqlStack,
 };

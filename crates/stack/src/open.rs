@@ -4,6 +4,7 @@ use rookery_study::{SimulatedUse, StackUse, Study, WorkloadKind};
 
 use crate::{
     Stack, StackError, StackPart,
+    foreign::ExternalStack,
     stacks::{DatabaseStack, EmbeddedStack, LampStack, SqliteStack, open_sample},
 };
 
@@ -50,6 +51,7 @@ pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackE
         StackUse::Database(wanted) => Box::new(DatabaseStack::new(study, wanted)?),
         StackUse::Sqlite => Box::new(SqliteStack::new(study)?),
         StackUse::Bundled => bundled(study)?,
+        StackUse::External(wanted) => Box::new(ExternalStack::new(study, wanted)),
         StackUse::Simulated(system) => return Ok(OpenStack::Simulated(system)),
     }))
 }
@@ -89,19 +91,26 @@ mod tests {
     use super::*;
 
     /// Every stack, as studies write it.
-    const STACKS: [&str; 7] = [
+    const STACKS: [&str; 8] = [
         "embedded",
         "lamp",
         "mariadb",
         "postgresql",
         "sqlite",
         "bundled",
+        "external",
         "simulated",
     ];
 
     /// A study of a workload on a stack; `None` where the grammar refuses that.
     fn study(workload: WorkloadKind, stack: &str) -> Option<Study> {
         let kind = if stack == "simulated" { "fake" } else { "bare" };
+        let (target, guests) = if stack == "external" {
+            ("target = \"http://127.0.0.1:8080\"", String::new())
+        } else {
+            let guest = format!("[guest]\nkind = \"{kind}\"\nmemory = \"512MiB per guest\"\n");
+            ("", guest)
+        };
         let text = format!(
             r#"
 title = "one of each"
@@ -112,13 +121,10 @@ kind = "{}"
 users = 4
 [stack]
 kind = "{stack}"
-[guest]
-kind = "{kind}"
-memory = "512MiB per guest"
+{target}
+{guests}
 [[layout]]
 name = "one"
-guests = 1
-vcpus = 1
 "#,
             workload.name(),
             match workload {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use toml::de::{DeTable, Error as TomlError};
 
 use crate::{
+    GuestKind,
     choices::{self, Choices},
     companions::Companions,
     design::{Aliases, Design},
@@ -227,19 +228,25 @@ impl Study {
         section(sections::STACK, &|out| {
             StackSection::from_use(&self.stack).write(out)
         });
+        // What shapes guests that are made is not said of one that runs already.
+        let made = self.guest.kind() != GuestKind::External;
         section(sections::GUEST, &|out| {
-            GuestKeys::from_shape(&self.guest).write(out);
+            let keys = GuestKeys::from_shape(&self.guest);
+            if made { keys } else { keys.of_found() }.write(out);
             if let Some(machine) = self.guest.vm() {
                 MachineKeys::write_below(machine, out);
             }
         });
-        section(sections::STORAGE, &|out| {
-            StorageKeys::of(&self.storage).write(out)
-        });
+        if made {
+            section(sections::STORAGE, &|out| {
+                StorageKeys::of(&self.storage).write(out)
+            });
+        }
         section(sections::HOST, &|out| HostKeys::of(&self.host).write(out));
         for layout in &self.layouts {
             out.push_str(&format!("\n[[{}]]\n", sections::LAYOUT));
-            LayoutKeys::of(layout).write(&mut out);
+            let keys = LayoutKeys::of(layout);
+            if made { keys } else { keys.of_found() }.write(&mut out);
             for said in &layout.overrides {
                 out.push_str(&format!("{} = {}\n", said.key, said.value));
             }

@@ -24,6 +24,7 @@ mod design;
 mod document;
 mod expression;
 mod factors;
+mod foreign_use;
 mod grammar;
 mod host_file;
 mod host_probe;
@@ -59,6 +60,7 @@ pub use document::Document;
 pub use expression::{
     EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables,
 };
+pub use foreign_use::{ExternalUse, StackCommands, UsageSource};
 pub use grammar::kinds::{ParseDurationError, parse_duration};
 pub use host_probe::host_probes;
 pub use model::{Measure, Study};

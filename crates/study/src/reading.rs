@@ -2,6 +2,8 @@
 
 use toml::de::DeTable;
 
+mod external;
+
 use crate::{
     design::Design,
     grammar::{Context, Reader},
@@ -35,6 +37,7 @@ pub(crate) fn read_study(
     let mut sections = read_sections(&mut reader);
     reader.knows(crate::scale::SECTION);
     reader.finish();
+    external::check(&mut sections, context);
     if let Some(mut workload) = sections.workload.take() {
         check_workload(&workload, &sections, context);
         let mut others = sections.others();
@@ -195,6 +198,10 @@ fn check_load_time(sections: &Sections, context: &mut Context) {
         let message = "a simulated stack has no database whose load could be measured";
         refuse("stack.kind", message, "write another `kind` in [stack]");
     }
+    if kind == Some(StackKind::External) {
+        let message = "a system that runs already has its data: there is no load to be measured";
+        refuse("stack.kind", message, "write another `kind` in [stack]");
+    }
     let in_files = matches!(
         kind,
         Some(StackKind::Embedded | StackKind::Sqlite | StackKind::Bundled)
@@ -288,6 +295,7 @@ fn check_storage(sections: &Sections, context: &mut Context) {
             Some(StackKind::Postgresql) => "PostgreSQL",
             Some(StackKind::Sqlite) => "SQLite",
             Some(StackKind::Bundled) => "bundled",
+            Some(StackKind::External) => "external",
         };
         let message =
             format!("`storage.pool` is \"raw\", but the {stack} stack keeps its data in files");

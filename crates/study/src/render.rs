@@ -107,6 +107,7 @@ fn plural_kind(kind: GuestKind) -> &'static str {
         GuestKind::Container => "containers",
         GuestKind::Vm => "machines",
         GuestKind::Fake => "fake guests",
+        GuestKind::External => "a system that runs already",
     }
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Expression, ExpressionError, names::Named};
+use crate::{Expression, ExpressionError, foreign_use::ExternalUse, names::Named};
 
 /// The stack section: which stack, with the keys that it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub enum StackUse {
     Sqlite,
     /// The small server that comes with the workload.
     Bundled,
+    /// A system of the user that runs already.
+    External(ExternalUse),
     /// A system that is computed instead of run.
     Simulated(SimulatedUse),
 }
@@ -41,6 +43,7 @@ impl StackUse {
             Self::Database(database) => database.engine.into(),
             Self::Sqlite => StackKind::Sqlite,
             Self::Bundled => StackKind::Bundled,
+            Self::External(_) => StackKind::External,
             Self::Simulated(_) => StackKind::Simulated,
         }
     }
@@ -52,7 +55,7 @@ impl StackUse {
             Self::Embedded { pages, .. } => Some(*pages),
             Self::Lamp(lamp) => Some(lamp.pages),
             Self::Simulated(system) => Some(system.pages),
-            Self::Database(_) | Self::Sqlite | Self::Bundled => None,
+            Self::Database(_) | Self::Sqlite | Self::Bundled | Self::External(_) => None,
         }
     }
 
@@ -70,6 +73,15 @@ impl StackUse {
     pub fn database(&self) -> Option<&DatabaseUse> {
         match self {
             Self::Database(database) => Some(database),
+            _ => None,
+        }
+    }
+
+    /// The system that runs already, where it is one.
+    #[must_use]
+    pub fn external(&self) -> Option<&ExternalUse> {
+        match self {
+            Self::External(system) => Some(system),
             _ => None,
         }
     }
@@ -101,6 +113,8 @@ pub enum StackKind {
     Sqlite,
     /// The small server that comes with the workload, of one that has such a server.
     Bundled,
+    /// A system of the user that runs already: nothing is made or started.
+    External,
     /// No stack at all: trials are computed from a queueing model, in virtual time.
     Simulated,
 }

@@ -81,6 +81,25 @@ impl Proof {
             .filter_map(|row| row.disagreement(found, clients))
             .collect()
     }
+
+    /// The same for an audit that need not count everything: a row that it does not count is not
+    /// compared. What it counts and no one was told of disagrees.
+    #[must_use]
+    pub fn check_counted(&self, found: &[FoundRow], clients: &str) -> Vec<String> {
+        let known = |what: &str| self.rows.iter().any(|row| row.what == what);
+        let counted = |row: &&ProofRow| found.iter().any(|found| found.what == row.what);
+        let strange = found.iter().filter(|found| !known(&found.what)).map(|found| {
+            let names: Vec<&str> = self.rows.iter().map(|row| row.what.as_str()).collect();
+            format!(
+                "the audit counts `{}`, of which {clients} are told nothing; they are told of: {}",
+                found.what,
+                names.join(", ")
+            )
+        });
+        let rows = self.rows.iter().filter(counted);
+        let told = rows.filter_map(|row| row.disagreement(found, clients));
+        strange.chain(told).collect()
+    }
 }
 
 impl ProofRow {
@@ -133,9 +152,22 @@ mod tests {
                  have been made)",
             ]
         );
+        let orders = |number| [FoundRow::new("new orders", number)];
         assert_eq!(
-            proof.check(&[FoundRow::new("new orders", 10)], "users"),
+            proof.check(&orders(10), "users"),
             ["the payments in the server were not counted"]
+        );
+        assert_eq!(
+            proof.check_counted(&orders(10), "users"),
+            Vec::<String>::new()
+        );
+        assert_eq!(proof.check_counted(&orders(9), "users").len(), 1);
+        assert_eq!(
+            proof.check_counted(&[FoundRow::new("orders", 10)], "users"),
+            [
+                "the audit counts `orders`, of which users are told nothing; they are told of: \
+                 new orders, payments"
+            ]
         );
     }
 }

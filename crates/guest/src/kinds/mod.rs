@@ -5,6 +5,7 @@
 
 mod bare;
 mod container;
+mod external;
 mod fake;
 pub(crate) mod vm;
 
@@ -45,6 +46,7 @@ pub fn open_lab(
     Ok(match shape {
         LabShape::Bare => run_lab(core(dirs)?, bare::BareGuests::open)?,
         LabShape::Container => run_lab(core(dirs)?, container::ContainerGuests::open)?,
+        LabShape::External => Box::new(external::ExternalLab::new(core(dirs)?)),
         LabShape::Fake => Box::new(FakeLab::new(dirs, FakeBehaviour::default())),
         LabShape::Vm(shape) => {
             vm::check_shape(shape)?;
@@ -70,7 +72,7 @@ fn run_lab<M: GuestMaker + 'static>(
 /// Everything that is missing, at once, each with what to do about it.
 pub fn check_host(kind: Kind) -> Result<(), GuestError> {
     let missing = match kind {
-        Kind::Bare | Kind::Fake => Vec::new(),
+        Kind::Bare | Kind::Fake | Kind::External => Vec::new(),
         Kind::Container => container::missing(),
         Kind::Vm => vm::missing(),
     };
@@ -92,6 +94,7 @@ pub fn check_storage(
     let ability = match kind {
         Kind::Bare => bare::STORAGE,
         Kind::Container => container::STORAGE,
+        Kind::External => external::STORAGE,
         Kind::Fake => fake::STORAGE,
         Kind::Vm => vm::STORAGE,
     };

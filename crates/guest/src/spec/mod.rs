@@ -150,6 +150,7 @@ mod tests {
             LabShape::Bare,
             LabShape::Container,
             LabShape::Fake,
+            LabShape::External,
             LabShape::Vm(Box::default()),
         ] {
             assert_eq!(round_trip(&shape), shape);

@@ -303,7 +303,7 @@ impl Controller {
         let kind = match kind {
             Kind::Bare => "bare",
             Kind::Vm => "vm",
-            Kind::Container | Kind::Fake => "container",
+            Kind::Container | Kind::Fake | Kind::External => "container",
         };
         let mut command = Command::new(std::env::current_exe().expect("own path"));
         command

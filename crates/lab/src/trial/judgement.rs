@@ -11,7 +11,7 @@ use rookery_study::Study;
 use rookery_workload::{Counters, Proof};
 
 use rookery_monitor::GuestDeath;
-use rookery_stack::Found;
+use rookery_stack::{AuditScope, Found};
 
 use super::{casualties::Starved, record::with_help};
 use crate::{
@@ -228,6 +228,7 @@ pub(crate) struct Told {
 pub(crate) fn audit(
     told: &Told,
     found: Result<Found, TrialError>,
+    scope: AuditScope,
     deaths: &[GuestDeath],
 ) -> GuestAudit {
     let Told {
@@ -235,15 +236,20 @@ pub(crate) fn audit(
         proof,
         clients,
     } = told;
-    let (found, faults) = match found {
+    let (found, faults, remarks) = match found {
         Ok(found) => {
             let mut faults = found.faults;
-            faults.splice(0..0, proof.check(&found.rows, clients));
-            (found.rows, faults)
+            let told = match scope {
+                AuditScope::Counted => proof.check_counted(&found.rows, clients),
+                AuditScope::Everything | AuditScope::Nothing => proof.check(&found.rows, clients),
+            };
+            faults.splice(0..0, told);
+            (found.rows, faults, found.remarks)
         }
         Err(error) => (
             Vec::new(),
             vec![format!("the database could not be audited: {error}")],
+            Vec::new(),
         ),
     };
     let rows = proof.rows.iter().cloned().map(|proof| AuditRow {
@@ -258,7 +264,7 @@ pub(crate) fn audit(
         rows: rows.collect(),
         killed: deaths.iter().any(|death| death.guest == *guest),
         consistent: faults.is_empty(),
-        detail: faults.join("; "),
+        detail: if faults.is_empty() { remarks } else { faults }.join("; "),
     }
 }
 

@@ -69,7 +69,11 @@ pub(crate) fn observe(
 /// The load of each group that has users.
 fn loads(trial: &TrialContext<'_>, guests: &GuestSet<'_>) -> Vec<Box<dyn TrialLoad>> {
     let load = |(place, group): (usize, &GroupContext<'_>)| {
-        let targets = Targets::new(group.context.lab, &guests.guests()[group.range()]);
+        let targets = Targets::new(
+            group.context.lab,
+            &guests.guests()[group.range()],
+            group.context.confirmed,
+        );
         let request = LoadRequest {
             purpose: trial.trial.purpose,
             seed: group_seed(trial.trial.seed, place),

@@ -5,7 +5,7 @@ use std::{fs::File, path::Path, time::Instant};
 use rookery_guest::GuestError;
 use rookery_host::residence::Residence;
 use rookery_monitor::GuestDeath;
-use rookery_stack::{EffectiveSetting, OpenStack, StackError};
+use rookery_stack::{AuditScope, EffectiveSetting, Found, OpenStack, StackError};
 use rookery_stats::{GuestMeasurement, Measurement};
 use rookery_store::{GuestAudit, Reason, Store, TrialRecord, Tuning};
 use rookery_study::{GuestKind, Point, Trial};
@@ -156,7 +156,10 @@ impl<'a> TrialRunner<'a> {
         let mut guests = GuestSet::hold(self.context, study, self.run)?;
         self.report_start(trial.trial, trial.point);
         for group in &trial.groups {
-            write_out(&group.stack.guests().template().root);
+            let template = group.stack.guests().origin().template();
+            template
+                .into_iter()
+                .for_each(|template| write_out(&template.root));
         }
         let began = Instant::now();
         let record = match self.measure(trial, &mut guests) {
@@ -326,14 +329,25 @@ fn audits(
 ) -> Vec<GuestAudit> {
     tracing::debug!("guests are audited");
     let found = guests.try_each(&trial.groups, |group, _, context, guest| {
+        if group.stack.guests().audit_scope() == AuditScope::Nothing {
+            return Ok(Found::default());
+        }
         let died = is_casualty(guest.name(), deaths, starved);
         group.stack.guests().audit(context, guest, died)
     });
     let names = guests.names();
     let mut audits = Vec::new();
     for (index, (name, found)) in names.iter().zip(found).enumerate() {
+        let scope = trial
+            .group_of(index)
+            .map_or(AuditScope::Nothing, |(group, _)| {
+                group.stack.guests().audit_scope()
+            });
+        if scope == AuditScope::Nothing {
+            continue;
+        }
         let told = told(trial, measured, index, name);
-        audits.extend(told.map(|told| audit(&told, found, deaths)));
+        audits.extend(told.map(|told| audit(&told, found, scope, deaths)));
     }
     audits
 }

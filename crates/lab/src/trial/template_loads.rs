@@ -8,7 +8,7 @@ use crate::group_context::GroupContext;
 /// How the databases of a trial's templates were loaded, group by group; nothing of those without.
 pub(super) fn of_templates(trial: &TrialContext<'_>) -> Vec<LoadRecord> {
     let record = |group: &GroupContext<'_>| {
-        let template = group.stack.guests().template();
+        let template = group.stack.guests().origin().template()?;
         Some(LoadRecord {
             place: LoadPlace::Template {
                 digest: template.digest.clone(),

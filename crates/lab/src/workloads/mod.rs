@@ -91,7 +91,7 @@ pub(crate) fn load(request: &LoadRequest<'_>, stack: &BuiltStack) -> Box<dyn Tri
         BuiltStack::Orderentry(stack) => Box::new(orderentry::load(request, stack.as_ref())),
         BuiltStack::Http(_, wanted) => Box::new(http::load(request, wanted)),
         BuiltStack::Sql(stack) => Box::new(sql::load(request, stack.as_ref())),
-        BuiltStack::Sample(stack) => Box::new(sample::load(request, stack)),
+        BuiltStack::Sample(stack) => Box::new(sample::load(request, stack.as_ref())),
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod calibration;
 
-use std::{sync::atomic::AtomicBool, time::Instant};
+use std::{net::SocketAddr, sync::atomic::AtomicBool, time::Instant};
 
 use rookery_driver::{Phases, Progress};
 use rookery_monitor::DatabaseLook;
@@ -79,12 +79,7 @@ pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn OrderentryStack) -> Te
         max_retries: wanted.max_retries,
         patience: None,
         seed: request.seed,
-        // This run made them, wherever the study plugged them in.
-        confirmed: targets
-            .guests
-            .iter()
-            .map(|target| target.address.ip())
-            .collect(),
+        confirmed: targets.confirmed.iter().map(SocketAddr::ip).collect(),
     })
 }
 

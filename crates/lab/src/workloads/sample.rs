@@ -1,6 +1,6 @@
 //! Users of the sample workload: what the driver is told.
 
-use rookery_stack::SampleGuests;
+use rookery_stack::SampleStack;
 use rookery_web::{Script, workloads::sample::SampleScript};
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
 };
 
 /// The load of one group of a trial on guests that serve records.
-pub(super) fn load(request: &LoadRequest<'_>, stack: &SampleGuests) -> Users {
+pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn SampleStack) -> Users {
     let wanted = stack.wanted();
     let script = |_| {
         Script::Sample(SampleScript {

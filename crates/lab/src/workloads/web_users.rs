@@ -78,7 +78,6 @@ pub(super) fn config(request: &LoadRequest<'_>, behaviour: &Behaviour<'_>) -> Co
         timeout: load.timeout,
         limits: Limits::default(),
         seed: request.seed,
-        // This run made them, wherever the study plugged them in.
-        confirmed_targets: targets.guests.iter().map(|target| target.address).collect(),
+        confirmed_targets: targets.confirmed.clone(),
     }
 }

@@ -171,6 +171,7 @@ fn people(layer: &Layer) -> String {
         GuestKind::Container => "containers",
         GuestKind::Vm => "virtual machines",
         GuestKind::Fake => "guests in name",
+        GuestKind::External => "systems that run already",
     };
     match &layer.accelerator {
         Some(accelerator) => format!("{kind} ({accelerator})"),

@@ -10,7 +10,10 @@ use rookery_study::Document;
 
 use crate::{
     cli::{DemoLabArgs, Places},
-    commands::{check, run::conduct},
+    commands::{
+        check,
+        run::{Manner, conduct},
+    },
     exit::{Code, Failure},
     output,
 };
@@ -36,7 +39,12 @@ pub(crate) fn run(args: &DemoLabArgs) -> Result<Code, Failure> {
              queueing model",
         );
     }
-    conduct(&places, args.quiet, args.json, |conductor| {
+    let manner = Manner {
+        quiet: args.quiet,
+        json: args.json,
+        confirmed: &[],
+    };
+    conduct(&places, &manner, |conductor| {
         Ok(conductor.start(Path::new(FILE), STUDY, document.study(), &plan)?)
     })
 }

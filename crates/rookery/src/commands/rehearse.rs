@@ -10,7 +10,7 @@ use crate::{
     exit::{Code, Failure},
     logging, networks, output,
     progress::ProgressReporter,
-    signals,
+    signals, targets,
 };
 
 /// Name of the log of rehearsals, in the directory of the runs.
@@ -20,6 +20,7 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
     let document = check::load(&args.study, args.choice.choices())?;
     let plan = check::plan(&document, &args.places.runs)?;
     networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
+    targets::refuse_unconfirmed(&plan, &args.confirm_target)?;
     let stop = signals::stop_flag()?;
     keep_log(&args.places.runs);
     let reporter = ProgressReporter::new(args.json, false);
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
             )
         })?,
         stop: &stop,
+        confirmed: args.confirm_target.clone(),
         listener: &|event| {
             log_event(event);
             reporter.report(event);

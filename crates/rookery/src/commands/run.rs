@@ -1,12 +1,12 @@
 //! `rookery run`: from a study file to a report.
 
-use std::{env, fs, path::Path, sync::OnceLock};
+use std::{env, fs, net::IpAddr, path::Path, sync::OnceLock};
 
 use rookery_analysis::{Run, TrialData, search};
 use rookery_lab::{Conductor, Event, Summary};
 use rookery_model::search::Ending;
 use rookery_store::{Store, TrialStatus};
-use rookery_study::{Measure, vm_shape::GuestNet};
+use rookery_study::Measure;
 
 use crate::{
     cli::{Places, RunArgs},
@@ -14,28 +14,47 @@ use crate::{
     exit::{Code, Failure},
     logging, networks, output,
     progress::{ProgressReporter, now},
-    signals, studies,
+    signals, studies, targets,
 };
 
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     // Without --resume the command line demands one.
     let study = args.study.as_deref().unwrap_or("latest");
-    conduct(&args.places, args.quiet, args.json, |conductor| {
+    let manner = Manner {
+        quiet: args.quiet,
+        json: args.json,
+        confirmed: &args.confirm_target,
+    };
+    conduct(&args.places, &manner, |conductor| {
         if args.resume {
-            resume(conductor, study, &args.confirm_network)
+            resume(conductor, study, args)
         } else {
             start(conductor, Path::new(study), args)
         }
     })
 }
 
+/// How a run is conducted.
+pub(crate) struct Manner<'a> {
+    /// Nothing but errors and the path of the report is printed.
+    pub(crate) quiet: bool,
+    /// Events are printed as JSON.
+    pub(crate) json: bool,
+    /// Addresses of other machines that the user allowed to be loaded.
+    pub(crate) confirmed: &'a [IpAddr],
+}
+
 /// Conduct a run as `work` asks for it, tell of it, and report it; its exit code.
 pub(crate) fn conduct(
     places: &Places,
-    quiet: bool,
-    json: bool,
+    manner: &Manner<'_>,
     work: impl FnOnce(&Conductor<'_>) -> Result<Summary, Failure>,
 ) -> Result<Code, Failure> {
+    let Manner {
+        quiet,
+        json,
+        confirmed,
+    } = *manner;
     let stop = signals::stop_flag()?;
     let begun = OnceLock::new();
     let reporter = ProgressReporter::new(quiet, json);
@@ -49,6 +68,7 @@ pub(crate) fn conduct(
             )
         })?,
         stop: &stop,
+        confirmed: confirmed.to_vec(),
         listener: &|event| {
             if let Event::RunStarted { run, directory, .. } = event {
                 signals::guests_of(run);
@@ -101,17 +121,14 @@ fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summa
     let document = check::load(path, args.choice.choices())?;
     let plan = check::plan(&document, &args.places.runs)?;
     networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
+    targets::refuse_unconfirmed(&plan, &args.confirm_target)?;
     let built_in = studies::named_by(path)?.map(|study| study.file());
     let path = built_in.as_deref().unwrap_or(path);
     Ok(conductor.start(path, document.text(), document.study(), &plan)?)
 }
 
 /// Resume the named run; a study file stands for its newest run.
-fn resume(
-    conductor: &Conductor<'_>,
-    name: &str,
-    confirmed: &[GuestNet],
-) -> Result<Summary, Failure> {
+fn resume(conductor: &Conductor<'_>, name: &str, args: &RunArgs) -> Result<Summary, Failure> {
     let built_in = studies::named_by(Path::new(name))?;
     let (directory, study_now) = match built_in {
         Some(study) => (
@@ -129,7 +146,8 @@ fn resume(
         },
     };
     let plan = report::open(&directory)?.header()?.plan;
-    networks::refuse_unconfirmed(&plan, confirmed)?;
+    networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
+    targets::refuse_unconfirmed(&plan, &args.confirm_target)?;
     Ok(conductor.resume(&directory, study_now.as_deref())?)
 }
 

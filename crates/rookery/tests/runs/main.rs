@@ -10,6 +10,7 @@ mod compare;
 mod containers;
 mod drive;
 mod effects;
+mod external;
 mod groups;
 mod guest_death;
 mod host;

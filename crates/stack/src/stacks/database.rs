@@ -16,8 +16,9 @@ use rookery_workload::orderentry::Dialect;
 
 use self::template::health;
 use crate::{
-    BuiltStack, DatabaseLoader, DatabaseProbe, EffectiveSetting, Found, GuestStack,
-    OrderentryStack, PoolRange, ProbedServer, Service, SqlStack, Stack, StackContext, StackError,
+    BuiltStack, ClonedGuests, DatabaseLoader, DatabaseProbe, EffectiveSetting, Found, GuestStack,
+    OrderentryStack, Origin, PoolRange, ProbedServer, Service, SqlStack, Stack, StackContext,
+    StackError,
     database::{
         Account, Engine, EngineFacts as _, PoolChange, Server, Software, compare, cool,
         guest as database_guest, loading, pool_line, read_back, set_pool, take, warm,
@@ -266,7 +267,7 @@ impl<C: DatabaseContent> DatabaseGuests<C> {
     }
 }
 
-impl<C: DatabaseContent> GuestStack for DatabaseGuests<C> {
+impl<C: DatabaseContent> ClonedGuests for DatabaseGuests<C> {
     fn template(&self) -> &Template {
         &self.template
     }
@@ -290,6 +291,12 @@ impl<C: DatabaseContent> GuestStack for DatabaseGuests<C> {
             take(guest.data_dir())?;
         }
         Ok(())
+    }
+}
+
+impl<C: DatabaseContent> GuestStack for DatabaseGuests<C> {
+    fn origin(&self) -> Origin<'_> {
+        Origin::Cloned(self)
     }
 
     fn warm(&self, context: &StackContext<'_>, guest: &mut dyn Guest) -> Result<(), StackError> {

@@ -8,8 +8,8 @@ use rookery_study::{Pages, Point, PointData, Study, WorkloadKind};
 use rookery_workload::dvdstore::{Size, WordLists};
 
 use crate::{
-    BuiltStack, DatabaseLoader, DvdstoreStack, Found, GuestStack, Service, Stack, StackContext,
-    StackError,
+    BuiltStack, ClonedGuests, DatabaseLoader, DvdstoreStack, Found, GuestStack, Origin, Service,
+    Stack, StackContext, StackError,
     api::STOP_GRACE,
     embedded::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, audit, guest_args, load},
     service::USER,
@@ -111,7 +111,7 @@ struct EmbeddedGuests {
     template: Template,
 }
 
-impl GuestStack for EmbeddedGuests {
+impl ClonedGuests for EmbeddedGuests {
     fn template(&self) -> &Template {
         &self.template
     }
@@ -128,6 +128,12 @@ impl GuestStack for EmbeddedGuests {
             health: Health::Http(HEALTH_PATH.to_owned()),
             sockets: Vec::new(),
         })
+    }
+}
+
+impl GuestStack for EmbeddedGuests {
+    fn origin(&self) -> Origin<'_> {
+        Origin::Cloned(self)
     }
 
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {

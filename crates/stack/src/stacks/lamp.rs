@@ -14,8 +14,8 @@ use rookery_workload::dvdstore::Size;
 
 use self::template::{SOCKET, database};
 use crate::{
-    BuiltStack, DatabaseLoader, DvdstoreStack, EffectiveSetting, Found, GuestStack, Service, Stack,
-    StackContext, StackError, StackPart,
+    BuiltStack, ClonedGuests, DatabaseLoader, DvdstoreStack, EffectiveSetting, Found, GuestStack,
+    Origin, Service, Stack, StackContext, StackError, StackPart,
     api::STOP_GRACE,
     lamp::{
         self, DIRECTORY, HEALTH_PATH, Options, PORT, READ_BACK_PATHS, ReadBack, Servers, Software,
@@ -214,7 +214,7 @@ struct LampGuests {
     password: Password,
 }
 
-impl GuestStack for LampGuests {
+impl ClonedGuests for LampGuests {
     fn template(&self) -> &Template {
         &self.template
     }
@@ -256,6 +256,12 @@ impl GuestStack for LampGuests {
     fn access(&self, guest: &dyn Guest) -> Option<TierAccess> {
         (self.stack.options.servers == Servers::Database)
             .then(|| TierAccess::new(guest.address(), self.password.clone()))
+    }
+}
+
+impl GuestStack for LampGuests {
+    fn origin(&self) -> Origin<'_> {
+        Origin::Cloned(self)
     }
 
     fn warm(&self, _context: &StackContext<'_>, guest: &mut dyn Guest) -> Result<(), StackError> {

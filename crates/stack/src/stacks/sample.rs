@@ -9,10 +9,11 @@ use rookery_study::{Point, PointData, SampleUse, Study, Workload, WorkloadKind};
 use rookery_workload::sample::SampleData;
 
 use crate::{
-    BuiltStack, DatabaseLoader, SampleGuests, Stack, StackContext, StackError,
+    BuiltStack, DatabaseLoader, Stack, StackContext, StackError,
     sample::{RECORDS_FILE, load},
     service::USER,
     template::{FileLoader, give_to_guests},
+    workloads::SampleGuests,
 };
 
 /// Its name in errors.

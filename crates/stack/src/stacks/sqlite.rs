@@ -18,8 +18,9 @@ use rookery_stats::DatabaseLoad;
 use rookery_study::{OrderentryData, OrderentryUse, Point, PointData, SqlUse, Study, WorkloadKind};
 
 use crate::{
-    BuiltStack, DatabaseLoader, DatabaseProbe, EffectiveSetting, Found, GuestStack,
-    OrderentryStack, PoolRange, ProbedServer, Service, SqlStack, Stack, StackContext, StackError,
+    BuiltStack, ClonedGuests, DatabaseLoader, DatabaseProbe, EffectiveSetting, Found, GuestStack,
+    OrderentryStack, Origin, PoolRange, ProbedServer, Service, SqlStack, Stack, StackContext,
+    StackError,
     service::USER,
     template::{FileLoader, give_to_guests},
     workloads::{
@@ -148,7 +149,7 @@ struct SqliteGuests<C> {
     template: Template,
 }
 
-impl<C: DatabaseContent> GuestStack for SqliteGuests<C> {
+impl<C: DatabaseContent> ClonedGuests for SqliteGuests<C> {
     fn template(&self) -> &Template {
         &self.template
     }
@@ -161,6 +162,12 @@ impl<C: DatabaseContent> GuestStack for SqliteGuests<C> {
             health: Health::Http(HEALTH_PATH.to_owned()),
             sockets: vec![sqlite::SOCKET_FILE.to_owned()],
         })
+    }
+}
+
+impl<C: DatabaseContent> GuestStack for SqliteGuests<C> {
+    fn origin(&self) -> Origin<'_> {
+        Origin::Cloned(self)
     }
 
     fn settings(

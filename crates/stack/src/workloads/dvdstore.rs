@@ -111,5 +111,6 @@ pub(crate) fn found(audit: &OrderAudit, behaviour: Pages) -> Found {
     Found {
         rows: vec![FoundRow::new(NEW_ORDERS, audit.orders)],
         faults: audit.faults(behaviour),
+        ..Found::default()
     }
 }

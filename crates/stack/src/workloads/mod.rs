@@ -3,6 +3,7 @@
 mod dvdstore;
 mod orderentry;
 mod sample;
+mod served;
 mod sql;
 
 use std::{sync::atomic::AtomicBool, time::Duration};
@@ -18,7 +19,9 @@ pub use dvdstore::DvdstoreStack;
 pub(crate) use dvdstore::{ShopWorkload, answer_page, answer_purchase, found, shop_of, size_of};
 pub use orderentry::{DatabaseProbe, OrderentryStack, PoolRange, ProbedServer};
 pub(crate) use orderentry::{OrderentryContent, data_of};
-pub use sample::SampleGuests;
+pub(crate) use sample::SampleGuests;
+pub use sample::SampleStack;
+pub(crate) use served::{SERVED, serve};
 pub(crate) use sql::SqlContent;
 pub use sql::SqlStack;
 
@@ -112,7 +115,7 @@ pub enum BuiltStack {
     /// Databases of a workload whose statements are data.
     Sql(Box<dyn SqlStack>),
     /// Records of the sample workload.
-    Sample(Box<SampleGuests>),
+    Sample(Box<dyn SampleStack>),
 }
 
 impl BuiltStack {

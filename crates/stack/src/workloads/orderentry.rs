@@ -292,6 +292,7 @@ fn look(target: &Target, verify: bool, limit: Duration) -> Result<Found, StackEr
     Ok(Found {
         rows: rows(ledger),
         faults,
+        ..Found::default()
     })
 }
 

@@ -8,34 +8,39 @@ use rookery_workload::{
 };
 
 use crate::{
-    Found, GuestStack, Service, StackContext, StackError,
+    ClonedGuests, Found, GuestStack, Origin, Service, StackContext, StackError,
     api::STOP_GRACE,
     page::get,
     sample::{PORT, count_in, guest_args},
 };
 
-/// Guests that serve records.
-pub struct SampleGuests {
+/// Guests of the server that comes with the workload.
+pub(crate) struct SampleGuests {
     pub(crate) wanted: SampleUse,
     pub(crate) data: SampleData,
     pub(crate) template: Template,
 }
 
-impl SampleGuests {
+/// A stack that serves records.
+pub trait SampleStack: GuestStack {
     /// What the study asks of the workload.
-    #[must_use]
-    pub fn wanted(&self) -> &SampleUse {
+    fn wanted(&self) -> &SampleUse;
+
+    /// What each guest holds before the load.
+    fn data(&self) -> SampleData;
+}
+
+impl SampleStack for SampleGuests {
+    fn wanted(&self) -> &SampleUse {
         &self.wanted
     }
 
-    /// What each guest holds before the load.
-    #[must_use]
-    pub fn data(&self) -> SampleData {
+    fn data(&self) -> SampleData {
         self.data
     }
 }
 
-impl GuestStack for SampleGuests {
+impl ClonedGuests for SampleGuests {
     fn template(&self) -> &Template {
         &self.template
     }
@@ -48,6 +53,12 @@ impl GuestStack for SampleGuests {
             health: Health::Http(HEALTH_PATH.to_owned()),
             sockets: Vec::new(),
         })
+    }
+}
+
+impl GuestStack for SampleGuests {
+    fn origin(&self) -> Origin<'_> {
+        Origin::Cloned(self)
     }
 
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
@@ -78,6 +89,7 @@ impl GuestStack for SampleGuests {
                 FoundRow::new(NEW_BYTES, counted.new_bytes),
             ],
             faults: counted.faults,
+            ..Found::default()
         })
     }
 }

@@ -23,7 +23,7 @@ fn guest_overhead(kind: GuestKind) -> Duration {
         GuestKind::Container => 60,
         // Boot with a processor that is translated; where KVM works it is a tenth of that.
         GuestKind::Vm => 25_000,
-        GuestKind::Fake => 1,
+        GuestKind::Fake | GuestKind::External => 1,
     })
 }
 
@@ -104,7 +104,9 @@ pub(super) fn estimate<'p>(
         .collect();
     let roots: BTreeSet<(&str, u64)> = every.iter().map(|(_, study)| root(study)).collect();
     let mut databases: Vec<(&str, PointData)> = Vec::new();
-    for (point, study) in &every {
+    // What runs already has its data.
+    let made = |(_, study): &&(&Point, &Study)| study.guest.kind() != GuestKind::External;
+    for (point, study) in every.iter().filter(made) {
         let database = (root(study).0, point.only_group().database);
         if !databases.contains(&database) {
             databases.push(database);
@@ -123,6 +125,9 @@ pub(super) fn estimate<'p>(
             .sum::<u64>();
     // A volume takes all of its blocks when it is made, however much of it the clone fills.
     let clones = |parts: &Parts<'_>, (point, study): &(Point, &Study)| {
+        if study.guest.kind() == GuestKind::External {
+            return 0;
+        }
         let group = point.only_group();
         let clone = machines::clone_mib(point, study).unwrap_or(match group.volume_mib {
             0 if data_in_tier(parts, group) => 0,
@@ -227,6 +232,24 @@ fn guests_start(study: &Study, guests: u32) -> Duration {
     start + each * guests
 }
 
+/// A command that the study brings, until it is measured.
+const COMMAND_S: f64 = 1.0;
+
+/// The commands around a trial of a system that runs already.
+fn command_s(study: &Study) -> f64 {
+    let Some(system) = study.stack.external() else {
+        return 0.0;
+    };
+    let own = &system.commands;
+    let once = [&own.reset, &own.prepare, &own.audit];
+    let twice = [&own.read_settings, &own.read_settings];
+    let given = once
+        .into_iter()
+        .chain(twice)
+        .filter(|words| !words.is_empty());
+    COMMAND_S * given.count() as f64
+}
+
 /// Overhead, and copying the databases. The drain is not counted: it only lasts while something
 /// hangs.
 fn guests_time(study: &Study, point: &Point) -> Duration {
@@ -244,6 +267,9 @@ fn guests_time(study: &Study, point: &Point) -> Duration {
             + Duration::from_secs_f64(loads.sum())
             + study.load.rest;
     }
-    let copy_s = study.workload.keys().copy_s(mb);
+    let copy_s = match study.guest.kind() {
+        GuestKind::External => command_s(study),
+        _ => study.workload.keys().copy_s(mb),
+    };
     guests_start(study, point.guests()) + Duration::from_secs_f64(copy_s)
 }

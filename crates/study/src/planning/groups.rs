@@ -336,6 +336,12 @@ fn check_memory(
 fn check_studies(variant: &Variant, layout: &Layout, spans: &[Spans], context: &mut Context) {
     let studies: Vec<&Study> = variant.studies().collect();
     for ((group, study), spans) in layout.groups.iter().zip(&studies).zip(spans) {
+        if study.stack.kind() == StackKind::External {
+            let message = "a group cannot be a system that runs already";
+            let help = "give such a system a layout, or a study, of its own";
+            let span = spans.nearest("stack.kind");
+            context.refuse::<()>(Code::Contradiction, span, message, help);
+        }
         if study.stack.kind() == StackKind::Simulated {
             let message = "what is computed has no groups: nothing runs beside anything";
             let help = "write one layout for each group";

@@ -26,23 +26,34 @@ pub(super) fn root(study: &Study) -> (&'static str, u64) {
         (StackKind::Embedded, GuestKind::Container | GuestKind::Vm) => {
             ("embedded", CONTAINER_ROOT_MIB)
         }
-        (StackKind::Embedded, GuestKind::Bare | GuestKind::Fake) => ("embedded", 0),
+        (StackKind::Embedded, GuestKind::Bare | GuestKind::Fake | GuestKind::External) => {
+            ("embedded", 0)
+        }
         (StackKind::Lamp, GuestKind::Container | GuestKind::Vm) => ("lamp", LAMP_ROOT_MIB),
-        (StackKind::Lamp, GuestKind::Bare | GuestKind::Fake) => ("lamp", 0),
+        (StackKind::Lamp, GuestKind::Bare | GuestKind::Fake | GuestKind::External) => ("lamp", 0),
         (StackKind::Mariadb, GuestKind::Container | GuestKind::Vm) => {
             ("mariadb", DATABASE_ROOT_MIB)
         }
-        (StackKind::Mariadb, GuestKind::Bare | GuestKind::Fake) => ("mariadb", 0),
+        (StackKind::Mariadb, GuestKind::Bare | GuestKind::Fake | GuestKind::External) => {
+            ("mariadb", 0)
+        }
         (StackKind::Postgresql, GuestKind::Container | GuestKind::Vm) => {
             ("postgresql", DATABASE_ROOT_MIB)
         }
-        (StackKind::Postgresql, GuestKind::Bare | GuestKind::Fake) => ("postgresql", 0),
+        (StackKind::Postgresql, GuestKind::Bare | GuestKind::Fake | GuestKind::External) => {
+            ("postgresql", 0)
+        }
         (StackKind::Sqlite, GuestKind::Container | GuestKind::Vm) => ("sqlite", CONTAINER_ROOT_MIB),
-        (StackKind::Sqlite, GuestKind::Bare | GuestKind::Fake) => ("sqlite", 0),
+        (StackKind::Sqlite, GuestKind::Bare | GuestKind::Fake | GuestKind::External) => {
+            ("sqlite", 0)
+        }
         (StackKind::Bundled, GuestKind::Container | GuestKind::Vm) => {
             ("bundled", CONTAINER_ROOT_MIB)
         }
-        (StackKind::Bundled, GuestKind::Bare | GuestKind::Fake) => ("bundled", 0),
+        (StackKind::Bundled, GuestKind::Bare | GuestKind::Fake | GuestKind::External) => {
+            ("bundled", 0)
+        }
+        (StackKind::External, _) => ("external", 0),
         (StackKind::Simulated, _) => ("simulated", 0),
     }
 }
@@ -54,6 +65,6 @@ pub(super) fn guest_files_mib(study: &Study) -> u64 {
         StackKind::Lamp => LAMP_GUEST_FILES_MIB,
         StackKind::Mariadb | StackKind::Postgresql => DATABASE_GUEST_FILES_MIB,
         StackKind::Sqlite | StackKind::Bundled => GUEST_FILES_MIB,
-        StackKind::Simulated => 0,
+        StackKind::External | StackKind::Simulated => 0,
     }
 }

@@ -203,7 +203,7 @@ fn check_root(study: &Study, host: &HostFacts, context: &mut Context) {
     let who = match study.guest.kind() {
         GuestKind::Container => Some("containers"),
         GuestKind::Vm => Some("machines"),
-        GuestKind::Bare | GuestKind::Fake => None,
+        GuestKind::Bare | GuestKind::Fake | GuestKind::External => None,
     };
     if let Some(who) = who.filter(|_| !host.root) {
         let span = context.spans.nearest("guest.kind");

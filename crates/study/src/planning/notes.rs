@@ -40,6 +40,13 @@ pub(super) fn notes(
             .to_owned(),
         );
     }
+    if study.guest.kind() == GuestKind::External {
+        notes.push(
+            "the system runs already: it is neither pinned nor limited, and is taken to have the \
+             CPUs that the driver leaves"
+                .to_owned(),
+        );
+    }
     // In a screening design every variant repeats half of each comparison.
     if study.load.repeats < 3 && document.design() == Design::Full {
         let plural = if study.load.repeats == 1 {
@@ -59,7 +66,7 @@ pub(super) fn notes(
                 .to_owned(),
         );
     }
-    notes.extend(rounded(variants, points));
+    notes.extend(rounded(variants, points, division));
     notes.extend(crowded(points));
     if study.measure == Measure::LoadTime {
         notes.push(
@@ -79,7 +86,7 @@ pub(super) fn notes(
 }
 
 /// Amounts that became other amounts, one note for each key.
-fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
+fn rounded(variants: &[Variant], points: &[Point], division: &Division) -> Vec<String> {
     // Groups are shown one by one, with what they have.
     let alike: Vec<Point> = points
         .iter()
@@ -92,7 +99,7 @@ fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
         variants
             .iter()
             .filter(|variant| variant.further.is_empty())
-            .find_map(|variant| rounded_users(&variant.study)),
+            .find_map(|variant| rounded_users(&variant.study, &division.guests)),
     );
     if let Some(point) = points.iter().find(|point| {
         let users = &point.only_group().users;

@@ -1,13 +1,16 @@
 //! The points of a study on a host: every combination of every layout, equal ones merged.
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, btree_map::Entry},
+};
 
-use rookery_cast::{truncate_u32, truncate_u64};
+use rookery_cast::{count_u32, truncate_u32, truncate_u64};
 
 use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
-    Amount, Callers, CpuSet, CpuTime, EvaluationError, GuestGroup, HostFacts, Measure, Per,
-    Pinning, Point, PointData, Study, Variables, Variant, Vcpus,
+    Amount, Callers, CpuSet, CpuTime, EvaluationError, GuestGroup, GuestKind, HostFacts, Layout,
+    Measure, Per, Pinning, Point, PointData, Study, Variables, Variant, Vcpus,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
     grammar::kinds::{MOST_RATE, MOST_USERS, cpu_list},
@@ -96,7 +99,7 @@ pub(super) fn expand(
     let mut points: Vec<Point> = Vec::new();
     // Everything else of a point follows from these.
     let mut known: BTreeMap<(u32, Vcpus, (u32, u64)), usize> = BTreeMap::new();
-    for combination in combinations(study) {
+    for combination in combinations(study, &division.guests) {
         if division.sound {
             check_cpus(&combination, study, division, context);
         }
@@ -283,7 +286,15 @@ pub(super) fn total(
     combination.total()
 }
 
-fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
+/// The sizes of the guests of a layout. One that runs already has the CPUs that the driver leaves.
+pub(super) fn sizes<'s>(study: &'s Study, layout: &'s Layout, guests: &CpuSet) -> Cow<'s, [Vcpus]> {
+    match study.guest.kind() {
+        GuestKind::External => Cow::Owned(vec![Vcpus(1000 * count_u32(guests.len()))]),
+        _ => Cow::Borrowed(&layout.vcpus),
+    }
+}
+
+fn combinations<'s>(study: &'s Study, cpus: &CpuSet) -> impl Iterator<Item = Combination<'s>> {
     study
         .layouts
         .iter()
@@ -296,10 +307,10 @@ fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
                 (None, None) => "load.users".to_owned(),
             };
             let amounts = study.amounts_of(layout);
-            let mut all =
-                Vec::with_capacity(layout.guests.len() * layout.vcpus.len() * amounts.len());
+            let sizes = sizes(study, layout, cpus);
+            let mut all = Vec::with_capacity(layout.guests.len() * sizes.len() * amounts.len());
             for (g, guests) in layout.guests.iter().enumerate() {
-                for (v, vcpus) in layout.vcpus.iter().enumerate() {
+                for (v, vcpus) in sizes.iter().enumerate() {
                     for (u, amount) in amounts.iter().enumerate() {
                         all.push(Combination {
                             layout: &layout.name,
@@ -545,8 +556,8 @@ fn users(combination: &Combination<'_>, total: f64, context: &mut Context) -> Op
 }
 
 /// The first number of users that is not whole, said in words.
-pub(super) fn rounded_users(study: &Study) -> Option<String> {
-    let odd = combinations(study).find_map(|combination| {
+pub(super) fn rounded_users(study: &Study, cpus: &CpuSet) -> Option<String> {
+    let odd = combinations(study, cpus).find_map(|combination| {
         let total = combination
             .total()
             .ok()
@@ -581,6 +592,10 @@ pub(super) fn memory(
     host: &HostFacts,
     context: &mut Context,
 ) -> Option<u64> {
+    if study.guest.kind() == GuestKind::External {
+        // It has its memory already, here or elsewhere.
+        return Some(0);
+    }
     let for_guests = host.memory_mib.saturating_sub(study.host.reserve_mib);
     let variables = combination.variables(for_guests as f64 * MIB, users);
     let each = match &study.guest.memory {

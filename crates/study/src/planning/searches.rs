@@ -8,8 +8,8 @@ use super::{
     points::{self, Single},
 };
 use crate::{
-    Amount, EvaluationError, HostFacts, Over, Per, Point, Scaled, Search, SearchUse, Variant,
-    Vcpus,
+    Amount, CpuSet, EvaluationError, HostFacts, Over, Per, Point, Scaled, Search, SearchUse,
+    Variant, Vcpus,
     grammar::{Context, kinds::MOST_USERS},
     problem::Code,
     sections::MOST_GUESTS,
@@ -51,7 +51,7 @@ pub(super) fn expand(
         return Vec::new();
     };
     let mut found: Vec<(Search, Option<Point>)> = Vec::new();
-    for subject in subjects(variant, search.over) {
+    for subject in subjects(variant, search.over, &division.guests) {
         let same = |(known, _): &&mut (Search, Option<Point>)| {
             known.vcpus == subject.vcpus
                 && known.load.as_ref() == subject.load
@@ -82,11 +82,11 @@ pub(super) fn expand(
     found
 }
 
-fn subjects(variant: &Variant, over: Over) -> Vec<Subject<'_>> {
+fn subjects<'v>(variant: &'v Variant, over: Over, cpus: &CpuSet) -> Vec<Subject<'v>> {
     let study = &variant.study;
     let mut subjects = Vec::new();
     for layout in &study.layouts {
-        for vcpus in &layout.vcpus {
+        for vcpus in points::sizes(study, layout, cpus).iter() {
             let subject = |guests: u32, load| Subject {
                 layout: &layout.name,
                 guests,

@@ -146,7 +146,9 @@ impl GuestKeys {
         let kind = self.kind?;
         let ready_within = match kind {
             GuestKind::Vm => MACHINE_READY_WITHIN,
-            GuestKind::Bare | GuestKind::Container | GuestKind::Fake => READY_WITHIN,
+            GuestKind::Bare | GuestKind::Container | GuestKind::Fake | GuestKind::External => {
+                READY_WITHIN
+            }
         };
         let vm = vm?;
         let cpu = match (self.cpu?, self.cpu_period) {
@@ -169,6 +171,14 @@ impl GuestKeys {
             pids: self.pids?,
             ready_within: self.ready_within.unwrap_or(ready_within),
         })
+    }
+
+    /// What of them is said of a system that runs already.
+    pub(crate) fn of_found(self) -> Self {
+        Self {
+            ready_within: self.ready_within,
+            ..Self::default()
+        }
     }
 
     pub(crate) fn from_shape(guest: &GuestShape) -> Self {

@@ -134,6 +134,15 @@ impl LayoutKeys {
         }
     }
 
+    /// What of them is said of a system that runs already.
+    pub(crate) fn of_found(self) -> Self {
+        Self {
+            guests: None,
+            vcpus: None,
+            ..self
+        }
+    }
+
     /// What cannot hold between this layout, the `index`-th from zero, and the rest of the study.
     pub(crate) fn check(
         &self,

@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use super::settings::{self, Settings};
 use crate::{
+    foreign_use::{ExternalUse, StackCommands, UsageSource},
     grammar::{
         Below, Context, Reader, SectionInfo, keys,
-        kinds::{Choice, Factor, Time, Whole},
+        kinds::{
+            Choice, CommandLine, Factor, PathFromRoot, ProcessKind, ProcessName, Target, Time,
+            Whole,
+        },
     },
     names::Named,
     problem::Code,
@@ -60,6 +64,11 @@ impl Named for StackKind {
             "bundled",
             Self::Bundled,
             "the small server that comes with the workload, where it has one",
+        ),
+        (
+            "external",
+            Self::External,
+            "a system of yours that runs already: nothing is made, started or stopped",
         ),
         (
             "simulated",
@@ -143,6 +152,28 @@ keys! {
         /// CPU time that the server burns in every page on purpose, to prove that a slow-down of
         /// known size is found (embedded only).
         extra_cpu: Time = Time { min: Duration::ZERO, max: Duration::from_secs(1), example: "200us" }, Optional("\"0s\"");
+        /// Where the system listens (external only).
+        target: Target = Target, Optional("it must be given");
+        /// Path that a system which is ready answers with 200 (external only).
+        health: PathFromRoot = PathFromRoot { example: "/health" }, Optional("\"/\"");
+        /// The process by which, with its descendants, the system's use of CPU and memory is seen,
+        /// where it runs on this host (external only).
+        process: ProcessKind = ProcessKind, Optional("its use is not seen");
+        /// The control group by which it is seen instead, a directory (external only).
+        cgroup: PathFromRoot = PathFromRoot { example: "/sys/fs/cgroup/system.slice/shop.service" }, Optional("its use is not seen");
+        /// Command before each trial that puts back what the trial before changed (external only).
+        reset: CommandLine = CommandLine, Optional("nothing is run");
+        /// Command before the load of each trial that warms the system (external only).
+        prepare: CommandLine = CommandLine, Optional("nothing is run");
+        /// Command before and after the load that prints settings in force as lines `NAME = VALUE`
+        /// (external only).
+        read_settings: CommandLine = CommandLine, Optional("none is read");
+        /// Command after the load that fails where the system holds something wrong, and may print
+        /// what it counts as lines `NAME = NUMBER`, to be compared with what users were told
+        /// (external only).
+        audit: CommandLine = CommandLine, Optional("nothing is audited");
+        /// How long each of these commands may take (external only).
+        command_limit: Time = Time { min: Duration::from_millis(100), max: Duration::from_secs(3600), example: "60s" }, Optional("\"60s\"");
         /// CPU time of an order on one core, on average (this and all keys below: simulated only).
         cpu_demand: Time = Time { min: Duration::from_micros(1), max: TEN_SECONDS, example: "8ms" }, Optional("\"8ms\"");
         /// Time of an order on the disk that all guests share.
@@ -185,6 +216,7 @@ impl StackSection {
         match kind {
             StackKind::Sqlite => Some(StackUse::Sqlite),
             StackKind::Bundled => Some(StackUse::Bundled),
+            StackKind::External => external(self.keys, context).map(StackUse::External),
             StackKind::Simulated => simulated(&self.keys, pages, context).map(StackUse::Simulated),
             StackKind::Embedded => {
                 if refused("extra_cpu", self.keys.extra_cpu.is_some(), context) {
@@ -259,6 +291,15 @@ impl StackSection {
             tuning: None,
             buffer_pool: None,
             extra_cpu: None,
+            target: None,
+            health: None,
+            process: None,
+            cgroup: None,
+            reset: None,
+            prepare: None,
+            read_settings: None,
+            audit: None,
+            command_limit: None,
             cpu_demand: None,
             disk_demand: None,
             lock_demand: None,
@@ -285,6 +326,7 @@ impl StackSection {
                 settings = Some(database.settings.clone());
             }
             StackUse::Sqlite | StackUse::Bundled => {}
+            StackUse::External(system) => write_external(system, &mut keys),
             StackUse::Simulated(system) => {
                 keys.cpu_demand = Some(system.cpu_demand);
                 keys.disk_demand = Some(system.disk_demand);
@@ -321,7 +363,7 @@ struct Tuned {
 }
 
 /// What only some kinds of stack have, how messages name them, and whose key it is.
-const OWN_KEYS: [(&[StackKind], &str, &[&str]); 5] = [
+const OWN_KEYS: [(&[StackKind], &str, &[&str]); 6] = [
     (&[StackKind::Lamp], "the LAMP stack", &["server"]),
     (
         &[StackKind::Lamp, StackKind::Mariadb, StackKind::Postgresql],
@@ -334,6 +376,11 @@ const OWN_KEYS: [(&[StackKind], &str, &[&str]); 5] = [
         &["pages"],
     ),
     (&[StackKind::Embedded], "the embedded stack", &["extra_cpu"]),
+    (
+        &[StackKind::External],
+        "systems that run already",
+        &EXTERNAL_KEYS,
+    ),
     (
         &[StackKind::Simulated],
         "the simulated stack",
@@ -414,6 +461,86 @@ const SIMULATED_KEYS: [&str; 8] = [
     "freeze_every",
     "host_cpus",
 ];
+
+const EXTERNAL_KEYS: [&str; 9] = [
+    "target",
+    "health",
+    "process",
+    "cgroup",
+    "reset",
+    "prepare",
+    "read_settings",
+    "audit",
+    "command_limit",
+];
+
+/// How long a command may take unless the study says.
+const COMMAND_LIMIT: Duration = Duration::from_secs(60);
+
+/// The system that runs already; nothing where a key of it was refused or is missing.
+fn external(keys: StackKeys, context: &mut Context) -> Option<ExternalUse> {
+    let given = [
+        keys.target.is_some(),
+        keys.health.is_some(),
+        keys.process.is_some(),
+        keys.cgroup.is_some(),
+        keys.reset.is_some(),
+        keys.prepare.is_some(),
+        keys.read_settings.is_some(),
+        keys.audit.is_some(),
+        keys.command_limit.is_some(),
+    ];
+    let mut all = EXTERNAL_KEYS.iter().zip(given);
+    if all.any(|(key, read)| refused(key, read, context)) {
+        return None;
+    }
+    let Some(target) = keys.target else {
+        let span = context.spans.nearest("stack.kind");
+        let message = "`stack.target` is missing: nothing says where the system listens";
+        let help = "add `target = \"http://127.0.0.1:8080\"` to [stack]";
+        return context.refuse(Code::MissingKey, span, message, help);
+    };
+    let usage = match (keys.process, keys.cgroup) {
+        (None, None) => UsageSource::Unknown,
+        (Some(ProcessName::Number(number)), None) => UsageSource::Process(number),
+        (Some(ProcessName::File(path)), None) => UsageSource::PidFile(path),
+        (None, Some(path)) => UsageSource::Cgroup(path),
+        (Some(_), Some(_)) => {
+            let span = context.spans.nearest("stack.cgroup");
+            let message = "`stack.process` and `stack.cgroup` both say by what the system is seen";
+            return context.refuse(Code::Contradiction, span, message, "remove one of the two");
+        }
+    };
+    Some(ExternalUse {
+        target,
+        health: keys.health.unwrap_or_else(|| "/".to_owned()),
+        usage,
+        commands: StackCommands {
+            reset: keys.reset.unwrap_or_default(),
+            prepare: keys.prepare.unwrap_or_default(),
+            read_settings: keys.read_settings.unwrap_or_default(),
+            audit: keys.audit.unwrap_or_default(),
+            limit: keys.command_limit.unwrap_or(COMMAND_LIMIT),
+        },
+    })
+}
+
+fn write_external(system: &ExternalUse, keys: &mut StackKeys) {
+    keys.target = Some(system.target);
+    keys.health = Some(system.health.clone());
+    match &system.usage {
+        UsageSource::Unknown => {}
+        UsageSource::Process(number) => keys.process = Some(ProcessName::Number(*number)),
+        UsageSource::PidFile(path) => keys.process = Some(ProcessName::File(path.clone())),
+        UsageSource::Cgroup(path) => keys.cgroup = Some(path.clone()),
+    }
+    let words = |command: &[String]| (!command.is_empty()).then(|| command.to_vec());
+    keys.reset = words(&system.commands.reset);
+    keys.prepare = words(&system.commands.prepare);
+    keys.read_settings = words(&system.commands.read_settings);
+    keys.audit = words(&system.commands.audit);
+    keys.command_limit = Some(system.commands.limit);
+}
 
 /// Whether a key is in the file, but was refused: it has its problem already.
 fn refused(key: &str, read: bool, context: &Context) -> bool {

@@ -42,7 +42,7 @@ impl GuestShape {
     pub fn vm(&self) -> Option<&VmShape> {
         match &self.lab {
             LabShape::Vm(shape) => Some(shape),
-            LabShape::Bare | LabShape::Container | LabShape::Fake => None,
+            LabShape::Bare | LabShape::Container | LabShape::Fake | LabShape::External => None,
         }
     }
 }
@@ -94,6 +94,8 @@ pub enum GuestKind {
     Vm,
     /// A guest in name only, for tests and dry runs.
     Fake,
+    /// A system that was not made here: it is found running. A study has it by its stack.
+    External,
 }
 
 impl GuestKind {
@@ -105,6 +107,7 @@ impl GuestKind {
             Self::Container => "container",
             Self::Vm => "vm",
             Self::Fake => "fake",
+            Self::External => "external",
         }
     }
 }
@@ -125,6 +128,8 @@ pub enum LabShape {
     Container,
     /// Guests in name only.
     Fake,
+    /// Systems that run already.
+    External,
     /// Virtual machines of this shape.
     Vm(Box<VmShape>),
 }
@@ -137,6 +142,7 @@ impl LabShape {
             Self::Bare => GuestKind::Bare,
             Self::Container => GuestKind::Container,
             Self::Fake => GuestKind::Fake,
+            Self::External => GuestKind::External,
             Self::Vm(_) => GuestKind::Vm,
         }
     }
@@ -149,6 +155,7 @@ impl From<GuestKind> for LabShape {
             GuestKind::Bare => Self::Bare,
             GuestKind::Container => Self::Container,
             GuestKind::Fake => Self::Fake,
+            GuestKind::External => Self::External,
             GuestKind::Vm => Self::Vm(Box::default()),
         }
     }

@@ -22,38 +22,6 @@ pub(super) fn group_usage_probe(group: u32) -> UsageProbe {
     Box::new(move || members.read())
 }
 
-/// Most processes of a family that are told.
-const MAX_FAMILY: usize = 1024;
-
-/// Tells a process and its descendants; those that lost their parents in between are missing.
-pub(super) fn family_probe(leader: u32) -> crate::guest::ProcessProbe {
-    Box::new(move || {
-        let mut family = vec![leader];
-        let mut next = 0;
-        while let Some(pid) = family
-            .get(next)
-            .copied()
-            .filter(|_| family.len() < MAX_FAMILY)
-        {
-            next += 1;
-            for task in std::fs::read_dir(format!("/proc/{pid}/task"))
-                .into_iter()
-                .flatten()
-                .flatten()
-            {
-                let children =
-                    std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-                family.extend(
-                    children
-                        .split_whitespace()
-                        .filter_map(|child| child.parse::<u32>().ok()),
-                );
-            }
-        }
-        family
-    })
-}
-
 struct Members {
     group: u32,
     known: HashSet<u32>,
@@ -117,32 +85,6 @@ mod tests {
     };
 
     use super::*;
-
-    #[test]
-    fn a_family_is_told_with_its_grandchildren() {
-        let mut child = Command::new("sh")
-            .args(["-c", "sh -c 'cat; true'; true"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("sh");
-        // What comes back went through the grandchild: it lives.
-        child
-            .stdin
-            .as_mut()
-            .expect("piped")
-            .write_all(b"x")
-            .expect("written");
-        child
-            .stdout
-            .as_mut()
-            .expect("piped")
-            .read_exact(&mut [0])
-            .expect("read");
-        assert_eq!(family_probe(child.id())().len(), 3);
-        drop(child.stdin.take());
-        child.wait().expect("reaped");
-    }
 
     #[test]
     fn a_group_is_seen_until_its_last_member_ends() {

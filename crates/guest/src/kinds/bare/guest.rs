@@ -20,10 +20,11 @@ use tracing::instrument;
 
 use super::{
     control::{Control, joining, memory_reading},
-    group_usage::{family_probe, group_usage_probe},
+    group_usage::group_usage_probe,
 };
 use crate::{
     error::{GuestError, StepError},
+    family::family_probe,
     files::{GuestPaths, write_files},
     guest::{Guest, GuestState, ProcessProbe},
     health::Health,

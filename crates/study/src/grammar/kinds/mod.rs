@@ -1,11 +1,13 @@
 //! The kinds of values that keys can have.
 
 mod choice;
+mod command;
 mod course;
 mod cpus;
 mod list;
 mod memory;
 pub(crate) mod number;
+mod path;
 mod per_second;
 mod pinning;
 mod profile;
@@ -13,6 +15,7 @@ mod quantity;
 mod ramp;
 mod rule;
 mod scaled;
+mod target;
 mod text;
 mod time;
 mod truth;
@@ -20,16 +23,19 @@ mod vcpus;
 mod worded;
 
 pub(crate) use choice::Choice;
+pub(crate) use command::CommandLine;
 pub(crate) use course::CourseText;
 pub(crate) use cpus::{Cpus, plain as cpu_list};
 pub(crate) use list::ListOf;
 pub(crate) use memory::{Memory, WholeMemory};
 pub(crate) use number::{Factor, Whole};
+pub(crate) use path::{PathFromRoot, ProcessKind, ProcessName};
 pub(crate) use per_second::PerSecond;
 pub(crate) use pinning::{PinKind, is_pin_table};
 pub(crate) use profile::ProfileName;
 pub(crate) use ramp::Ramp;
 pub(crate) use scaled::{Count, Database, MOST_RATE, MOST_USERS};
+pub(crate) use target::Target;
 pub(crate) use text::Text;
 pub(crate) use time::Time;
 pub use time::{ParseDurationError, parse_duration};

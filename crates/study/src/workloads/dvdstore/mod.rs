@@ -16,8 +16,12 @@ pub(super) use keys::DvdstoreKeys;
 pub(super) use plan::{size, size_notes};
 
 /// The stacks that serve it.
-pub(super) const STACKS: [StackKind; 3] =
-    [StackKind::Embedded, StackKind::Lamp, StackKind::Simulated];
+pub(super) const STACKS: [StackKind; 4] = [
+    StackKind::Embedded,
+    StackKind::Lamp,
+    StackKind::External,
+    StackKind::Simulated,
+];
 
 /// What a reader must know of limits on its operations.
 pub(super) const LIMITS: &str = "DVD Store: `order` is the whole order, from login to purchase, \

@@ -35,7 +35,8 @@ use crate::{
 };
 
 /// The stacks that serve it.
-pub(super) const STACKS: [StackKind; 2] = [StackKind::Embedded, StackKind::Lamp];
+pub(super) const STACKS: [StackKind; 3] =
+    [StackKind::Embedded, StackKind::Lamp, StackKind::External];
 
 /// What a reader must know of limits on its operations.
 pub(super) const LIMITS: &str = "HTTP: `page` is any operation; `[qos.NAME]` limits the operation \

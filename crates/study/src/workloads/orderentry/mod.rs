@@ -204,6 +204,7 @@ fn dialect(stack: &StackUse) -> Option<Dialect> {
         StackUse::Embedded { .. }
         | StackUse::Lamp(_)
         | StackUse::Bundled
+        | StackUse::External(_)
         | StackUse::Simulated(_) => None,
     }
 }

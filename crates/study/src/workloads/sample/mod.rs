@@ -22,7 +22,7 @@ use crate::{
 pub(super) use keys::SampleKeys;
 
 /// The stacks that serve it.
-pub(super) const STACKS: [StackKind; 1] = [StackKind::Bundled];
+pub(super) const STACKS: [StackKind; 2] = [StackKind::Bundled, StackKind::External];
 
 /// What a reader must know of limits on its operations.
 pub(super) const LIMITS: &str = "Sample: `read`, `list` and `write`, one request each.";
