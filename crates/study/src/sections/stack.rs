@@ -160,7 +160,7 @@ keys! {
         /// where it runs on this host (external only).
         process: ProcessKind = ProcessKind, Optional("its use is not seen");
         /// The control group by which it is seen instead, a directory (external only).
-        cgroup: PathFromRoot = PathFromRoot { example: "/sys/fs/cgroup/system.slice/shop.service" }, Optional("its use is not seen");
+        cgroup: PathFromRoot = PathFromRoot { example: "/sys/fs/cgroup/system.slice/site.service" }, Optional("its use is not seen");
         /// Command before each trial that puts back what the trial before changed (external only).
         reset: CommandLine = CommandLine, Optional("nothing is run");
         /// Command before the load of each trial that warms the system (external only).

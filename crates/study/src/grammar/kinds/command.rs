@@ -76,7 +76,7 @@ impl Kind for CommandLine {
     }
 
     fn example(&self) -> String {
-        r#"["/usr/local/bin/reset-shop", "--fast"]"#.to_owned()
+        r#"["/usr/local/bin/reset-site", "--fast"]"#.to_owned()
     }
 
     fn schema(&self) -> Json {

@@ -83,7 +83,7 @@ pub(crate) enum ProcessName {
 const LAST_PROCESS: u32 = 4_194_304;
 
 const FILE: PathFromRoot = PathFromRoot {
-    example: "/run/shop.pid",
+    example: "/run/site.pid",
 };
 
 impl Kind for ProcessKind {
