@@ -57,7 +57,7 @@ pub(crate) fn serve(
         (Workload::Dvdstore(_) | Workload::Http(_) | Workload::Sample(_), data) => {
             Err(StackError::other_data(stack, data))
         }
-        (Workload::Orderentry(_), _) => Err(StackError::OtherWorkload {
+        (Workload::Orderentry(_) | Workload::Sql(_), _) => Err(StackError::OtherWorkload {
             stack,
             workload: workload.kind().name(),
         }),

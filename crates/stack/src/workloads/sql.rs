@@ -106,7 +106,7 @@ impl DatabaseContent for SqlContent {
         let _ = guest.stop(STOP_GRACE);
         Ok(Found {
             rows: found?,
-            faults: Vec::new(),
+            ..Found::default()
         })
     }
 }
