@@ -31,6 +31,7 @@ mod store_file;
 #[cfg(test)]
 mod tests;
 mod upgrade;
+mod whole_file;
 mod workloads;
 mod write;
 

@@ -2,8 +2,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
-    io,
+    fs, io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -21,6 +20,7 @@ use crate::{
     schema,
     store_file::StoreFile,
     upgrade,
+    whole_file::give_name,
 };
 
 impl Store {
@@ -46,7 +46,7 @@ impl Store {
             _ => {}
         }
         make_whole(&part, header).map_err(|error| failed(io::Error::other(error)))?;
-        install(&part, path).map_err(failed)?;
+        give_name(&part, path).map_err(failed)?;
         Self::open(path)
     }
 
@@ -146,20 +146,6 @@ fn make_whole(part: &Path, header: &RunHeader) -> rusqlite::Result<()> {
     write_header(&transaction, header)?;
     transaction.commit()?;
     connection.close().map_err(|(_, error)| error)
-}
-
-/// Give a file that is whole its name, for good.
-///
-/// # Errors
-/// When the disk refuses.
-pub(crate) fn install(part: &Path, path: &Path) -> io::Result<()> {
-    File::open(part)?.sync_all()?;
-    fs::rename(part, path)?;
-    // The name is on the disk when its directory is.
-    match path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-        Some(dir) => File::open(dir)?.sync_all(),
-        None => Ok(()),
-    }
 }
 
 /// The version of a store, if it is one that can be read and its schema is the one of that version.

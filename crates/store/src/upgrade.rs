@@ -14,8 +14,8 @@ use crate::{
     connection::{connect, distrust, unreadable},
     metrics,
     migrations::{MIGRATIONS, MigrationError, migrate},
-    open::install,
     schema,
+    whole_file::give_name,
 };
 
 /// Pages that are copied before others may have the file for a moment.
@@ -87,7 +87,7 @@ fn keep_copy(path: &Path, found: i64) -> Result<(), StoreError> {
     let source = connect(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let copied = Connection::open(&part).and_then(|mut target| copy_pages(&source, &mut target));
     copied.map_err(|error| failed(io::Error::other(error)))?;
-    install(&part, &kept).map_err(failed)
+    give_name(&part, &kept).map_err(failed)
 }
 
 fn copy_pages(source: &Connection, target: &mut Connection) -> rusqlite::Result<()> {

@@ -33,8 +33,8 @@ fn measured(group: &TileGroup) -> bool {
     group.per_minute.is_some()
 }
 
-/// `tile, 2 tiles: score 0.81 of one tile; shop 660 orders/min (0.95), orders 3934 nopm (0.68);
-/// limits: shop met, orders missed in 1 of 3.`
+/// `tile, 2 tiles: score 0.81 of one tile; web 660 orders/min (0.95), orders 3934 nopm (0.68);
+/// limits: web met, orders missed in 1 of 3.`
 fn sentence(tile: &TileSummary) -> String {
     let name = match tile.tiles {
         1 => tile.layout.clone(),
@@ -102,7 +102,7 @@ mod tests {
             layout: "tile".to_owned(),
             tiles,
             reference: Some("one tile".to_owned()),
-            groups: vec![group("shop", 660.0, share), group("bank", 30.0, share)],
+            groups: vec![group("web", 660.0, share), group("data", 30.0, share)],
             score: Some(share),
             fairness: None,
         }
@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn a_tile_says_what_its_groups_carry_and_of_what_that_is_a_share() {
         insta::assert_snapshot!([tile(1, 1.0), tile(2, 0.5)].map(|tile| sentence(&tile)).join("\n"), @r"
-        tile: shop 660.0 orders/min, bank 30.00 orders/min; limits: shop met, bank met.
-        tile, 2 tiles: score 0.5 of one tile; shop 660.0 orders/min (0.5), bank 30.00 orders/min (0.5); limits: shop met, bank met.
+        tile: web 660.0 orders/min, data 30.00 orders/min; limits: web met, data met.
+        tile, 2 tiles: score 0.5 of one tile; web 660.0 orders/min (0.5), data 30.00 orders/min (0.5); limits: web met, data met.
         ");
     }
 }
