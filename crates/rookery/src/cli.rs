@@ -201,7 +201,7 @@ pub(crate) struct RunArgs {
     /// repeatable
     #[arg(long, value_name = "ADDRESS/PREFIX")]
     pub(crate) confirm_network: Vec<GuestNet>,
-    /// The system at this address, which is not this machine, may be loaded (`target` in [stack]);
+    /// The system at this address, which is not this machine, may be loaded (`target` of `[stack]`);
     /// repeatable
     #[arg(long, value_name = "IP")]
     pub(crate) confirm_target: Vec<IpAddr>,
@@ -250,7 +250,7 @@ pub(crate) struct RehearseArgs {
     /// repeatable
     #[arg(long, value_name = "ADDRESS/PREFIX")]
     pub(crate) confirm_network: Vec<GuestNet>,
-    /// The system at this address, which is not this machine, may be loaded (`target` in [stack]);
+    /// The system at this address, which is not this machine, may be loaded (`target` of `[stack]`);
     /// repeatable
     #[arg(long, value_name = "IP")]
     pub(crate) confirm_target: Vec<IpAddr>,

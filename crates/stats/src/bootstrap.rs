@@ -77,8 +77,8 @@ impl Bootstrap {
         })
     }
 
-    /// The ratio of the means of two independent lots; `None` as for [`Self::of`], or when the mean
-    /// of the denominator is not positive.
+    /// The ratio of the means of two independent lots; `None` as for [`Self::resample`], or when the
+    /// mean of the denominator is not positive.
     ///
     /// The speed-up of several guests over one is the ratio of their throughputs.
     #[must_use]

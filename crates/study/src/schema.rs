@@ -66,6 +66,12 @@ fn section_schema(section: &SectionInfo) -> Json {
             }
             properties.insert(name.to_owned(), schema);
         }
+        if below.named_freely
+            && let Some(schema) = schema.as_object_mut()
+        {
+            let any = table_schema(section.name, (below.keys)(), &(below.meaning)());
+            schema.insert("additionalProperties".to_owned(), any);
+        }
     }
     if section.many {
         json!({"type": "array", "items": schema, "minItems": 1, "maxItems": sections::MOST_LAYOUTS})

@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 use rookery_driver::{DriverError, Load, check_open_load};
 use rookery_stats::Pacing;
 
-use crate::config::{Assignment, Config};
+use crate::{
+    config::{Assignment, Config},
+    workloads::ScriptProblem,
+};
 
 /// A receive takes at most so much at once; a head must fit.
 const MOST_HEADER_BYTES: usize = 64 * 1024;
@@ -71,13 +74,16 @@ fn check_assignment(config: &Config, assignment: &Assignment) -> Result<(), Driv
             target: assignment.target,
         });
     }
-    assignment
-        .script
-        .check()
-        .map_err(|problem| DriverError::Config {
-            what: format!("guest `{}`: {}", assignment.guest, problem.what),
-            help: problem.help,
-        })
+    let checked = assignment.script.check();
+    checked.map_err(|problem| refused(assignment, &problem))
+}
+
+/// What is wrong with what users of a guest should do.
+pub(crate) fn refused(assignment: &Assignment, problem: &ScriptProblem) -> DriverError {
+    DriverError::Config {
+        what: format!("guest `{}`: {}", assignment.guest, problem.what),
+        help: problem.help,
+    }
 }
 
 /// Loopback, also as an IPv4 address within IPv6.

@@ -15,6 +15,7 @@ use rookery_driver::{
 use tokio::runtime::LocalRuntime;
 
 use crate::{
+    check::refused,
     client::Client,
     config::Config,
     site::Site,
@@ -30,6 +31,7 @@ const EVENT_INTERVAL: u32 = 256;
 pub(crate) struct Prepared {
     runtime: LocalRuntime,
     timer: AlarmClock,
+    guests: Rc<[GuestUsers]>,
 }
 
 /// What one thread recorded.
@@ -75,11 +77,21 @@ impl ThreadTask for WebTask<'_> {
 
     fn prepare(&self, _: usize) -> Result<(Prepared, ()), DriverError> {
         let (runtime, timer) = local_runtime(EVENT_INTERVAL).map_err(DriverError::Start)?;
-        Ok((Prepared { runtime, timer }, ()))
+        let guests = guest_users(self.config)?.into();
+        let prepared = Prepared {
+            runtime,
+            timer,
+            guests,
+        };
+        Ok((prepared, ()))
     }
 
     fn work(&self, index: usize, prepared: Prepared, clock: Clock) -> Recorded {
-        let Prepared { runtime, timer } = prepared;
+        let Prepared {
+            runtime,
+            timer,
+            guests,
+        } = prepared;
         let config = self.config;
         let share = Share {
             thread: index,
@@ -94,7 +106,6 @@ impl ThreadTask for WebTask<'_> {
             &guests_of_users,
             arrival_queue(config, share),
         ));
-        let guests: Rc<[GuestUsers]> = guest_users(config).into();
         let sites: Vec<Rc<Site>> = config
             .assignments
             .iter()
@@ -179,7 +190,10 @@ pub(crate) fn record(worker: &Worker, guests: &[GuestUsers], end: LoadEnd) -> Re
 }
 
 /// What the users of every guest share on one thread.
-pub(crate) fn guest_users(config: &Config) -> Vec<GuestUsers> {
+///
+/// # Errors
+/// When a script cannot be done.
+fn guest_users(config: &Config) -> Result<Vec<GuestUsers>, DriverError> {
     config
         .assignments
         .iter()
@@ -187,6 +201,7 @@ pub(crate) fn guest_users(config: &Config) -> Vec<GuestUsers> {
             let closed = config.load == Load::Closed;
             let users = if closed { assignment.users } else { 0 };
             GuestUsers::new(&assignment.script, assignment.target, users)
+                .map_err(|problem| refused(assignment, &problem))
         })
         .collect()
 }

@@ -102,6 +102,8 @@ pub(crate) struct SectionInfo {
 #[derive(Clone, Copy)]
 pub(crate) struct Below {
     pub(crate) names: fn() -> Vec<&'static str>,
+    /// Whether the writer of the study may have names of his own beside these.
+    pub(crate) named_freely: bool,
     pub(crate) meaning: fn() -> String,
     pub(crate) keys: fn() -> Vec<KeyInfo>,
     /// Keys that the writer of the study names.

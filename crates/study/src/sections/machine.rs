@@ -18,6 +18,7 @@ const NAME: &str = "vm";
 
 pub(super) const BELOW: Below = Below {
     names: || vec![NAME],
+    named_freely: false,
     meaning: || {
         "The shape of guests that are virtual machines; other kinds of guest leave it aside. \
               vCPUs come from the layout, memory from [guest]."

@@ -22,6 +22,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     keys: all_keys,
     below: Some(Below {
         names: operations,
+        named_freely: true,
         meaning: operations_meaning,
         keys: LimitKeys::keys,
         any: None,

@@ -16,6 +16,7 @@ const NAME: &str = "search";
 
 pub(super) const BELOW: Below = Below {
     names: || vec![NAME],
+    named_freely: false,
     meaning: || {
         "Find the largest load within the limits of [qos], for every layout: every trial is \
               taken as noisy, the answer is confirmed by fresh trials \

@@ -27,6 +27,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     keys: StackKeys::keys,
     below: Some(Below {
         names: || vec![settings::NAME],
+        named_freely: false,
         meaning: || settings::MEANING.to_owned(),
         keys: Vec::new,
         any: Some(settings::INFO),

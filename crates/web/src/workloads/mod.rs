@@ -16,11 +16,11 @@ use rookery_driver::{Nanos, OperationTable, Span, Visit};
 use rookery_workload::{Counters, WorkloadKind};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::problem::ScriptProblem;
 use self::{
     dvdstore::{DvdstoreScript, OrderTally, Shop, ShopRecord, Shopping},
     http::{HttpRecord, HttpScript, HttpSite, Visitor},
     page::{PageScript, Viewer},
-    problem::ScriptProblem,
     sample::{RecordSite, RecordUser, SampleRecord, SampleScript},
 };
 use crate::{client::Client, user::User, worker::Unfinished};
@@ -83,19 +83,20 @@ pub(crate) enum GuestUsers {
 
 impl GuestUsers {
     /// Those of a script at `target`, so many `users` in a closed load, 0 in an open one.
-    pub(crate) fn new(script: &Script, target: SocketAddr, users: u32) -> Self {
-        match script {
-            // A script that cannot be done was refused before the threads started.
-            Script::Http(script) => match HttpSite::new(script, target, users) {
-                Some(site) => Self::Http(Rc::new(site)),
-                None => Self::Page(Rc::new(PageScript {
-                    path: "/".to_owned(),
-                })),
-            },
+    ///
+    /// # Errors
+    /// When the script cannot be done.
+    pub(crate) fn new(
+        script: &Script,
+        target: SocketAddr,
+        users: u32,
+    ) -> Result<Self, ScriptProblem> {
+        Ok(match script {
+            Script::Http(script) => Self::Http(Rc::new(HttpSite::new(script, target, users)?)),
             Script::Dvdstore(script) => Self::Dvdstore(Rc::new(Shop::new(script.clone()))),
             Script::Sample(script) => Self::Sample(Rc::new(RecordSite::new(*script))),
             Script::Page(script) => Self::Page(Rc::new(script.clone())),
-        }
+        })
     }
 
     /// Starts user `number` of a guest on this thread.

@@ -79,10 +79,8 @@ impl HttpScript {
     }
 
     pub(crate) fn check(&self) -> Result<(), ScriptProblem> {
-        const HELP: &str = "change the workload file";
         ScriptProblem::unless_plain(&self.site.authority)?;
         ScriptProblem::unless_plain(&self.site.base)?;
-        let problem = |what: String| ScriptProblem { what, help: HELP };
         self.workload
             .check()
             .map_err(|fault| problem(fault.to_string()))?;
@@ -91,6 +89,13 @@ impl HttpScript {
             TlsClient::new(&self.workload.tls, self.site.host()).map_err(problem)?;
         }
         Ok(())
+    }
+}
+
+fn problem(what: String) -> ScriptProblem {
+    ScriptProblem {
+        what,
+        help: "change the workload file",
     }
 }
 
@@ -115,15 +120,20 @@ pub(crate) struct HttpSite {
 }
 
 impl HttpSite {
-    /// `None` of a script that was not checked.
-    pub(crate) fn new(script: &HttpScript, target: SocketAddr, users: u32) -> Option<Self> {
+    /// # Errors
+    /// When the script cannot be done.
+    pub(crate) fn new(
+        script: &HttpScript,
+        target: SocketAddr,
+        users: u32,
+    ) -> Result<Self, ScriptProblem> {
         let workload = script.workload.clone();
         let tls = match script.site.https {
-            true => Some(TlsClient::new(&workload.tls, script.site.host()).ok()?),
+            true => Some(TlsClient::new(&workload.tls, script.site.host()).map_err(problem)?),
             false => None,
         };
-        Some(Self {
-            compiled: Compiled::new(&workload).ok()?,
+        Ok(Self {
+            compiled: Compiled::new(&workload).map_err(problem)?,
             record: RefCell::new(empty_counters(&workload)),
             workload,
             site: script.site.clone(),
