@@ -277,7 +277,7 @@ fn broken_studies_do_not_validate() {
             "kind = \"dvdstore\"\ndatabase = \"10MiB\"",
         ),
         ("[[layout]]", "[guest]\nmemory = \"640\"\n[[layout]]"),
-        ("[[layout]]", "[qos.checkout]\np95 = \"1s\"\n[[layout]]"),
+        ("[[layout]]", "[qos.checkout]\np42 = \"1s\"\n[[layout]]"),
         ("[[layout]]", "[layout]"),
         ("users = 5", "users = 5\nrepeats = [2, 3]"),
         ("users = 5", "users = 5\nsteady = [\"5s\", \"5\"]"),
