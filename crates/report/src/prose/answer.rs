@@ -241,10 +241,8 @@ fn limited_by(run: &Run, summary: &PointSummary) -> String {
             "What limited it is neither the CPU of the guests ({cores}) nor the rate of arrivals \
              ({met} of the {units} that they asked for were made): {waiting}."
         ),
-        (_, None) => format!(
-            "What limited it is not the CPU of the guests ({cores}), and {people} did not pause: \
-             {waiting}."
-        ),
+        // Without pauses, or with pauses that differ between operations, there is no bound.
+        (_, None) => format!("What limited it is not the CPU of the guests ({cores}): {waiting}."),
         _ => format!(
             "What limited it is neither the CPU of the guests ({cores}) nor the think time of the \
              {people} (throughput was {met} of the think-time bound): {waiting}."

@@ -192,5 +192,6 @@ fn a_workload_file_goes_through_the_whole_laboratory() {
         .expect("rookery starts");
     assert_eq!(code(&report), 0, "{}", text(&report.stderr));
     let page = fs::read_to_string(page).expect("the page");
-    assert!(page.contains("pages/min") && page.contains("purchase p95"));
+    assert!(page.contains("by a workload file") && page.contains("<code>purchase</code>"));
+    assert!(place.tables().contains("pages/min"));
 }
