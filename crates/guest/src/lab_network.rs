@@ -76,6 +76,9 @@ pub(crate) fn attach(
         }
     }
     let joined = in_lab(&outside).or_else(|error| {
+        if !is_missing(&error) {
+            return Err(error);
+        }
         tracing::warn!(
             guest,
             "the bridge of the lab is gone and is made again: {error}"
@@ -88,6 +91,11 @@ pub(crate) fn attach(
         let _ = remove_netns(&name);
     }
     joined
+}
+
+/// `ip` names a link that is not there.
+fn is_missing(error: &io::Error) -> bool {
+    error.to_string().contains("Device does not exist")
 }
 
 fn exists(error: &io::Error) -> bool {
