@@ -423,3 +423,14 @@ fn a_plan_grows_and_nothing_else_changes() {
         "{refused}"
     );
 }
+/// A controller that was killed while it made a store has left a part, and no store.
+#[test]
+fn a_store_has_its_name_when_it_is_whole() {
+    let place = place();
+    let part = place.path.with_extension("sqlite.part");
+    fs::write(&part, "half of a store").expect("written");
+    assert!(Store::open(&place.path).is_err());
+    Store::create(&place.path, &header()).expect("a new store");
+    assert!(!part.exists());
+    Store::open(&place.path).expect("a store");
+}
