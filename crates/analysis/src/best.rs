@@ -7,10 +7,12 @@ use crate::{points::PointSummary, schema::data, tiles::TileSummary};
 
 data! {
     /// The points that lead, among those that can be compared: groups that run together have
-    /// throughputs of their own, of different work as the case may be, and none of them leads.
+    /// throughputs of their own, and none of them leads; nor does any point where points count
+    /// different units of work.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Best {
-        /// The highest throughput of all points; null without a good trial.
+        /// The highest throughput of all points; null without a good trial, or where their units of
+        /// work differ.
         pub highest: Option<Leader>,
         /// The highest of those that kept the limits in every judged trial; null where none did, or
         /// where the study sets no limits.
@@ -77,9 +79,13 @@ impl Best {
                 within_limits: highest(&within(&own)).map(|summary| summary.point.id),
             }
         };
+        let leading = |points: &[&PointSummary]| {
+            let one = points.windows(2).all(|pair| pair[0].rate == pair[1].rate);
+            leader(points).filter(|_| one)
+        };
         Self {
-            highest: leader(&measured),
-            within_limits: leader(&within(&measured)),
+            highest: leading(&measured),
+            within_limits: leading(&within(&measured)),
             layouts: layouts
                 .iter()
                 .filter(|layout| !grouped(layout))

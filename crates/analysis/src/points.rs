@@ -34,9 +34,9 @@ data! {
         pub layouts: Vec<String>,
         /// Number of guests.
         pub guests: u32,
-        /// vCPUs of each guest.
+        /// vCPUs of each guest; of the first group where guests differ (`groups` has each).
         pub vcpus: f64,
-        /// Memory limit of each guest, MiB.
+        /// Memory limit of each guest, MiB; as with `vcpus`.
         pub memory_mib: u64,
         /// Who makes the load of a closed loop: `users`, `terminals`.
         pub clients: &'static str,

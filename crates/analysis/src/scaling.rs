@@ -672,6 +672,12 @@ impl Scaling {
         self.steps.first().map_or(0.0, |step| step.load)
     }
 
+    /// Whether there are enough different loads to speak of a law.
+    #[must_use]
+    pub fn is_enough_for_a_law(&self) -> bool {
+        self.steps.len() >= FEWEST_LOADS_OF_A_CURVE
+    }
+
     /// The largest load.
     #[must_use]
     pub fn largest(&self) -> f64 {

@@ -32,6 +32,7 @@ mod phases;
 mod record;
 mod results;
 mod threads;
+mod tls;
 mod virtual_time;
 
 pub use alarm::{AlarmClock, Alarms};
@@ -54,4 +55,5 @@ pub use threads::{
     CpuUse, LoadEnd, Placement, SWEEP, ThreadStatus, ThreadTask, ThreadUsers, TrialControl,
     TrialMonitor, UserCounts, local_runtime, run_together, supervise,
 };
+pub use tls::{AnyCertificate, RootsError, signed_by};
 pub use virtual_time::{Played, Request, System, VirtualLoad, VirtualUser, VirtualUsers, play};

@@ -1,8 +1,8 @@
 //! A process with its descendants.
 
-use rookery_host::{CpuSplit, Identity, Usage, UsageProbe, process_stat};
+use rookery_host::{Identity, UsageProbe, process_stat};
 
-use crate::guest::ProcessProbe;
+use crate::{guest::ProcessProbe, usage_sum::UsageSum};
 
 /// Most processes of a family that are told.
 const MAX_FAMILY: usize = 1024;
@@ -36,31 +36,14 @@ pub(crate) fn family_probe(leader: u32) -> ProcessProbe {
     })
 }
 
-/// A reader of the summed CPU time (children that were waited for included, 10 ms steps) and
-/// resident memory of a process and its descendants. `None` when it has ended.
+/// A reader of what a process and its descendants use together. `None` when it has ended.
 pub(crate) fn family_usage_probe(leader: Identity) -> UsageProbe {
     let mut family = family_probe(leader.pid);
-    let page = rustix::param::page_size() as u64;
-    let mut peak = CpuSplit::default();
+    let mut sum = UsageSum::default();
     Box::new(move || {
-        if !leader.is_alive() {
-            return None;
-        }
-        let (mut split, mut memory) = (CpuSplit::default(), 0_u64);
-        for stat in family().into_iter().filter_map(process_stat) {
-            let user_us = stat.cpu_us.saturating_sub(stat.system_us);
-            split.user_us = split.user_us.saturating_add(user_us);
-            split.system_us = split.system_us.saturating_add(stat.system_us);
-            memory = memory.saturating_add(stat.resident_pages.saturating_mul(page));
-        }
-        // What ends takes its time to its parent, or away: the sum must not go back.
-        peak = split.at_least(peak);
-        Some(Usage {
-            cpu_us: peak.user_us.saturating_add(peak.system_us),
-            memory_bytes: memory,
-            split: Some(peak),
-            ..Usage::default()
-        })
+        leader
+            .is_alive()
+            .then(|| sum.read(family().into_iter().filter_map(process_stat)))
     })
 }
 

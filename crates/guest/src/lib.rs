@@ -40,6 +40,7 @@ mod spec;
 mod storage;
 mod sweep;
 mod template;
+mod usage_sum;
 
 pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use counters::{DiskCounters, MachineCounters, MachineProbe, OutsideCounters};

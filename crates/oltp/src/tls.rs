@@ -1,21 +1,21 @@
 //! Encrypted connections: what a target asks for, and how a stream becomes one.
 
-use std::{io, net::IpAddr, path::PathBuf, sync::Arc};
+use std::{fs, io, net::IpAddr, path::PathBuf, sync::Arc};
 
+use rookery_driver::{AnyCertificate, signed_by};
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio_rustls::{
     TlsConnector,
     client::TlsStream,
     rustls::{
-        CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore,
-        SignatureScheme,
+        CertificateError, ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
         client::{
             WebPkiServerVerifier,
             danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         },
-        crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
-        pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
+        crypto::{CryptoProvider, ring},
+        pki_types::{CertificateDer, ServerName, UnixTime},
     },
 };
 
@@ -125,7 +125,7 @@ fn server_name(encryption: &Encryption, address: IpAddr) -> Result<ServerName<'s
 fn config(encryption: &Encryption) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match encryption {
-        Encryption::Off | Encryption::Unverified => Arc::new(Anybody(Arc::clone(&provider))),
+        Encryption::Off | Encryption::Unverified => Arc::new(AnyCertificate::new(&provider)),
         Encryption::Signed { roots } => Arc::new(Signed(verifier(&provider, roots)?)),
         Encryption::Named { roots, .. } => verifier(&provider, roots)?,
     };
@@ -146,59 +146,8 @@ fn verifier(
         path: path.clone(),
         why,
     };
-    let mut roots = RootCertStore::empty();
-    let certificates =
-        CertificateDer::pem_file_iter(path).map_err(|error| unreadable(error.to_string()))?;
-    for certificate in certificates {
-        let certificate = certificate.map_err(|error| unreadable(error.to_string()))?;
-        roots
-            .add(certificate)
-            .map_err(|error| unreadable(error.to_string()))?;
-    }
-    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
-        .build()
-        .map_err(|error| unreadable(error.to_string()))
-}
-
-/// Takes any certificate whose owner has its key.
-#[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Anybody {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let known = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, known)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let known = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, known)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+    let pem = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    signed_by(provider, &pem).map_err(|error| unreadable(error.to_string()))
 }
 
 /// Takes any name in a certificate that is signed as it must be.

@@ -86,13 +86,15 @@ pub fn terminal(store: &Store, width: usize, zone: &Zone) -> Result<String, Repo
     Ok(terminal::render(&run, &analysis, width, zone))
 }
 
-/// What a run found in a few lines of `width`: title, answer, limits, trust, caveats.
+/// What a run found in a few lines of `width`: title, answer, limits, trust, caveats,
+/// with times of `zone`.
 ///
 /// # Errors
 /// When the store is damaged.
-pub fn brief(store: &Store, width: usize) -> Result<String, ReportError> {
+pub fn brief(store: &Store, width: usize, zone: &Zone) -> Result<String, ReportError> {
     let run = Run::read(store)?;
-    Ok(terminal::brief(&run, &Analysis::from_run(&run), width))
+    let analysis = Analysis::from_run(&run);
+    Ok(terminal::brief(&run, &analysis, width, zone))
 }
 
 /// The answer of a run, its first sentence.

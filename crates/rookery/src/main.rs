@@ -1,5 +1,6 @@
 //! The command line of Rookery.
 
+mod address;
 mod cli;
 mod colour;
 mod commands;

@@ -31,6 +31,9 @@
 //! back. Seeds are text, because SQLite has no unsigned 64-bit integers. `levels` names a point's
 //! level of each factor, as in `stack.tuning=stock; host.settings=none`.
 //!
+//! Where the guests of a point differ, `vcpus`, `memory_mib` and `database` of `points` are those of
+//! its first group; the plan has each.
+//!
 //! `part` is the place of a group of guests in its point, from 0; points without groups have part 0
 //! alone. Tiers, which have no users, have no rows in `measurements`, `guests` and `verdicts`.
 //!

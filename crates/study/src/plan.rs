@@ -317,6 +317,12 @@ impl Point {
         self.each_guest().nth(index)
     }
 
+    /// The group of a point whose guests are all alike; `None` where its layout names groups.
+    #[must_use]
+    pub fn alike(&self) -> Option<&GuestGroup> {
+        self.groups.first().filter(|_| !self.has_groups())
+    }
+
     /// The group of a point whose guests are all alike, for what has no meaning where they differ:
     /// `4 x 0.25 vCPU`, scaling by guests or by vCPUs, baselines.
     ///

@@ -50,21 +50,16 @@ pub fn render_plan(plan: &Plan, study: &Study, width: usize) -> String {
 fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     let (load, workload) = (&study.load, &study.workload);
     let _ = writeln!(out, "{}", printable(&study.title, 200));
-    let subjects = subjects_of_groups(plan);
-    if subjects.len() > 1 {
+    let subjects = subjects(plan);
+    let studies = plan.variants.iter().flat_map(Variant::studies);
+    let workloads = distinct(studies.map(|study| study.workload.kind().name()));
+    let grouped = plan.points.iter().any(Point::has_groups);
+    // Where guests differ in what they run, no pace and no setting is that of all.
+    if workloads.len() > 1 || (grouped && subjects.len() > 1) {
         let _ = writeln!(out, "  {}; seed {}", subjects.join("; "), study.seed);
         write_phases(out, load, None);
     } else {
-        let studies = plan.variants.iter().flat_map(Variant::studies);
-        let kinds = distinct(studies.map(|study| plural_kind(study.guest.kind())));
-        let _ = writeln!(
-            out,
-            "  {} on the {} stack in {}, seed {}",
-            workload.kind().name(),
-            study.stack.kind().name(),
-            kinds.join(", "),
-            study.seed
-        );
+        let _ = writeln!(out, "  {}, seed {}", subjects.join("; "), study.seed);
         write_phases(out, load, Some(&workload.keys().pace()));
         write_setup(out, plan, study);
     }
@@ -87,18 +82,18 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     }
 }
 
-/// What the groups of a plan run, each once: workload, stack and kind of guest.
-fn subjects_of_groups(plan: &Plan) -> Vec<String> {
-    let grouped = plan.points.iter().filter(|point| point.has_groups());
-    let parts = grouped.flat_map(|point| plan.parts(point));
-    distinct(parts.map(|(_, study)| {
-        format!(
-            "{} on the {} stack in {}",
-            study.workload.kind().name(),
-            study.stack.kind().name(),
-            plural_kind(study.guest.kind())
-        )
-    }))
+/// What a plan runs: each workload with its stack once, with the kinds of guests.
+fn subjects(plan: &Plan) -> Vec<String> {
+    let studies = || plan.variants.iter().flat_map(Variant::studies);
+    let pair = |study: &Study| (study.workload.kind().name(), study.stack.kind().name());
+    distinct(studies().map(pair))
+        .into_iter()
+        .map(|(workload, stack)| {
+            let same = studies().filter(|study| pair(study) == (workload, stack));
+            let kinds = distinct(same.map(|study| plural_kind(study.guest.kind())));
+            format!("{workload} on the {stack} stack in {}", kinds.join(", "))
+        })
+        .collect()
 }
 
 fn plural_kind(kind: GuestKind) -> &'static str {

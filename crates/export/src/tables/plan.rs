@@ -1,6 +1,6 @@
 //! What was planned, and where it stands.
 
-use rookery_store::Store;
+use rookery_store::{Cell, Store};
 use rookery_study::Callers;
 
 use super::{number, optional_text, text, whole};
@@ -21,8 +21,14 @@ pub(super) const POINTS: Table = Table {
             "Number of its variant; 1 has the first level of every factor.",
         ),
         column::whole("guests", "Number of guests."),
-        column::number("vcpus", "vCPUs of each guest."),
-        column::whole("memory_mib", "Memory limit of each guest."),
+        column::number(
+            "vcpus",
+            "vCPUs of each guest; nothing where guests differ, see `groups`.",
+        ),
+        column::whole(
+            "memory_mib",
+            "Memory limit of each guest; nothing where guests differ, see `groups`.",
+        ),
         column::whole(
             "users",
             "Users, or terminals, over all guests; 0 of an open load.",
@@ -31,7 +37,10 @@ pub(super) const POINTS: Table = Table {
             "rate_per_s",
             "Arrivals at all guests together; nothing of a closed load.",
         ),
-        column::text("database", "What each guest has in its database."),
+        column::text(
+            "database",
+            "What each guest has in its database; nothing where guests differ, see `groups`.",
+        ),
         column::number(
             "capacity_cpus",
             "Host CPUs that its guests together can use at most.",
@@ -136,18 +145,18 @@ pub(super) const REASONS: Table = Table {
 
 fn points(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> {
     for point in &store.header()?.plan.points {
-        let group = point.only_group();
+        let alike = point.alike();
         visit(&[
             whole(Some(point.id)),
             text(point.label()),
             text(point.layouts.join(", ")),
             whole(Some(point.variant)),
             whole(Some(point.guests())),
-            number(Some(group.vcpus.cpus())),
-            whole(Some(group.memory_mib)),
+            number(alike.map(|group| group.vcpus.cpus())),
+            whole(alike.map(|group| group.memory_mib)),
             whole(Some(point.total_users())),
             number(point.rate_per_s()),
-            text(group.database.to_string()),
+            alike.map_or(Cell::Null, |group| text(group.database.to_string())),
             number(Some(point.capacity_cpus)),
             whole(point.baseline),
             whole(point.search),

@@ -84,7 +84,7 @@ fn panel(point: &LayeredPoint) -> Option<Panel> {
         label: point.label.clone(),
         x_title: "layer".to_owned(),
         rows: vec![Row {
-            y_title: format!("host CPU per {}, us", point.operation),
+            y_title: format!("host CPU per {}, µs", point.operation),
             series,
             ..Row::default()
         }],

@@ -134,7 +134,7 @@ pub(crate) fn render(
         effects: tables::effects::table(&analysis.effects.overall, words::unit(run)),
         effects_by_layout: tables::effects::table(&analysis.effects.by_layout, words::unit(run)),
         effect_remarks: effects::remarks(&analysis.effects, words::unit(run)),
-        caveats: caveats::caveats(run, analysis),
+        caveats: caveats::caveats(run, analysis, zone),
         simulated: words::simulated(run).then_some(words::SIMULATED),
         prediction: prediction_line(run, &analysis.trust.prediction),
         searches: tables::searches::answers(analysis),

@@ -7,6 +7,7 @@ use rookery_analysis::{
     effects::{Compared, EffectMetric, Effects, Worth},
     layers::Limit,
     points::PointSummary,
+    tiles::TileSummary,
 };
 use rookery_stats::Change;
 use rookery_store::TrialStatus;
@@ -17,15 +18,32 @@ use super::{
     format, layers, limits, loads, searches, splits, tiles,
 };
 
-/// What was found: the largest loads, what the factors are worth, one big guest against its splits,
-/// what groups carry together, the highest throughput within the limits and what held it back, then the named baselines. What
+/// The factor of a study that compares layers.
+const LAYERS: &str = "guest.kind";
+
+/// What was found: the largest loads, one big guest against its splits, what the factors are worth,
+/// what groups carry together, the highest throughput within the limits and what held it back, then
+/// the named baselines and what layers cost. Layers come first where the study varies them. What
 /// each layout did is the table beside it.
 pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
-    let mut sentences = layers::sentences(&analysis.layers);
     if run.count(TrialStatus::Done) == 0 {
-        sentences.push("This run gives no answer: no trial ended well.".to_owned());
-        return sentences;
+        return vec!["This run gives no answer: no trial ended well.".to_owned()];
     }
+    let layers = layers::sentences(&analysis.layers);
+    let factors = &run.header.plan.factors;
+    let (mut sentences, last) = if factors.iter().any(|factor| factor.key == LAYERS) {
+        (layers, Vec::new())
+    } else {
+        (Vec::new(), layers)
+    };
+    sentences.extend(of_run(run, analysis));
+    sentences.extend(last);
+    sentences
+}
+
+/// The answer without the cost of layers.
+fn of_run(run: &Run, analysis: &Analysis) -> Vec<String> {
+    let mut sentences = Vec::new();
     let limits = limits::of_run(run);
     sentences.extend(searches::sentences(analysis));
     if analysis.points.is_empty() {
@@ -34,11 +52,13 @@ pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
     }
     sentences.extend(caveat(run));
     sentences.extend(loads::sentences(analysis));
+    if !analysis.run.loads_alone {
+        sentences.extend(splits::sentences(&analysis.points));
+    }
     sentences.extend(worths(&analysis.effects, analysis.workload.unit));
     if analysis.run.loads_alone {
         return sentences;
     }
-    sentences.extend(splits::sentences(&analysis.points));
     sentences.extend(tiles::sentences(analysis));
     sentences.extend(best(run, analysis, limits.as_deref()));
     sentences.extend(baselines::sentences(analysis));
@@ -136,7 +156,7 @@ fn best(run: &Run, analysis: &Analysis, limits: Option<&str>) -> Vec<String> {
         "Among the points of the study, highest throughput"
     };
     let Some(highest) = &analysis.best.highest else {
-        return Vec::new();
+        return different_work(analysis, limits).into_iter().collect();
     };
     let (leader, sentence) = match (limits, &analysis.best.within_limits) {
         (None, _) => (
@@ -162,6 +182,31 @@ fn best(run: &Run, analysis: &Analysis, limits: Option<&str>) -> Vec<String> {
         .point(leader.point)
         .map(|summary| limited_by(run, summary));
     std::iter::once(sentence).chain(limited).collect()
+}
+
+/// Why no point leads where layouts have different workloads.
+fn different_work(analysis: &Analysis, limits: Option<&str>) -> Option<String> {
+    let together = |summary: &PointSummary| {
+        let mut groups = analysis.tiles.iter().flat_map(TileSummary::loaded);
+        groups.any(|group| group.point == Some(summary.point.id))
+    };
+    let mut rates: Vec<&str> = analysis
+        .points
+        .iter()
+        .filter(|summary| summary.per_minute.is_some() && !together(summary))
+        .map(|summary| summary.rate)
+        .collect();
+    rates.sort_unstable();
+    rates.dedup();
+    if rates.len() < 2 {
+        return None;
+    }
+    let limits = limits.map_or_else(String::new, |limits| format!(" The limits: {limits}."));
+    Some(format!(
+        "Layouts do different work ({}), so that none has the highest throughput; the tables have \
+         each.{limits}",
+        rates.join(", ")
+    ))
 }
 
 /// The sentence on the best point within the limits. Where no point came near them it says so: then

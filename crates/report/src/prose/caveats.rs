@@ -6,6 +6,7 @@ use rookery_analysis::{
     trust::{CheckKind, CheckRemark, Checked},
 };
 use rookery_store::TrialStatus;
+use rookery_text::Zone;
 
 use super::{MOST_SENTENCES, format, limits, searches, settings};
 
@@ -51,7 +52,7 @@ fn single_trials(points: &[PointSummary]) -> Option<String> {
 }
 
 /// What did not hold, and what must be known.
-pub(crate) fn caveats(run: &Run, analysis: &Analysis) -> Vec<String> {
+pub(crate) fn caveats(run: &Run, analysis: &Analysis, zone: &Zone) -> Vec<String> {
     let points = &analysis.points;
     let (others, checks): (Vec<&Checked>, Vec<&Checked>) = analysis
         .trust
@@ -115,7 +116,7 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis) -> Vec<String> {
     }
     let of_interruption = |text: &str| text.contains("was interrupted");
     let remarks = run.notes.iter().filter(|note| !of_interruption(&note.text));
-    all.extend(remarks.map(|note| format!("{}: {}.", note.at, note.text)));
+    all.extend(remarks.map(|note| format!("{}: {}.", zone.to_second(&note.at), note.text)));
     all.extend(warned(&checks));
     all.extend(audit_caveats(run));
     all.extend(settings::caveat(run));

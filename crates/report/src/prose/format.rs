@@ -67,7 +67,7 @@ fn significant(mean: f64, half: f64) -> (String, String) {
 }
 
 /// Like `number`, with as many decimals as suit `scale`.
-fn beside(value: f64, scale: f64) -> String {
+pub(crate) fn beside(value: f64, scale: f64) -> String {
     let decimals = match scale.abs() {
         s if s >= 100.0 => 0,
         s if s >= 10.0 => 1,

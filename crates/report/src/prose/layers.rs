@@ -48,7 +48,8 @@ pub(crate) fn sentences(points: &[LayeredPoint]) -> Vec<String> {
     all
 }
 
-/// `At 2 x 1 vCPU, 6 users an order costs 812 us of the host's CPU on bare processes; containers add 31 us (...), ...`.
+/// `At 2 x 1 vCPU, 6 users, an order costs 812 µs of the host's CPU on bare processes; containers
+/// add 31 µs (...), ...`.
 fn cost(point: &LayeredPoint) -> Option<String> {
     let mut layers = point.layers.iter().filter(|layer| layer.cpu_us.is_some());
     let lowest = layers.next()?;
@@ -59,8 +60,8 @@ fn cost(point: &LayeredPoint) -> Option<String> {
             let emulator = match layer.parts_us {
                 Some(parts) if layer.kind == GuestKind::Vm => {
                     format!(
-                        ", {} us of it in the emulator beside the guest",
-                        format::number(parts.emulator)
+                        ", {} of it in the emulator beside the guest",
+                        format::ms(parts.emulator)
                     )
                 }
                 _ => String::new(),
@@ -72,9 +73,9 @@ fn cost(point: &LayeredPoint) -> Option<String> {
         return None;
     }
     Some(format!(
-        "At {}, {operation} costs {} us of the host's CPU on {}; {}.",
+        "At {}, {operation} costs {} of the host's CPU on {}; {}.",
         point.label,
-        mean(&base),
+        time(base.mean, base.ends.map(|(low, high)| (low.max(0.0), high))),
         people(lowest),
         adds.join("; ")
     ))
@@ -95,14 +96,18 @@ fn speed(point: &LayeredPoint) -> Option<String> {
                 .percentiles
                 .iter()
                 .find(|percentile| (percentile.p - 95.0).abs() < 1e-9)?;
-            Some(format!("{} times on {}", ratio(&p95.ratio?), people(layer)))
+            Some(format!(
+                "{} as long on {}",
+                times_as(&p95.ratio?),
+                people(layer)
+            ))
         })
         .collect();
     let rates: Vec<String> = above()
         .filter_map(|layer| {
             Some(format!(
-                "{} times on {}",
-                ratio(&layer.throughput_ratio?),
+                "{} as high on {}",
+                times_as(&layer.throughput_ratio?),
                 people(layer)
             ))
         })
@@ -113,7 +118,7 @@ fn speed(point: &LayeredPoint) -> Option<String> {
     let p95 = if times.is_empty() {
         String::new()
     } else {
-        format!("its p95 is {}; ", times.join(", "))
+        format!("p95 is {}; ", times.join(", "))
     };
     Some(format!(
         "Against {}, {p95}throughput is {}: {}.",
@@ -194,18 +199,58 @@ fn of_one(point: &LayeredPoint) -> String {
     format!("{article} {}{around}", point.unit)
 }
 
-/// `add 31 us (−5 to 67)`, or `save`.
+/// `add 31 µs (−5 to 67)`, or `save`.
 fn added(tax: &AddedCost) -> String {
+    if let Some((low, high)) = tax
+        .interval
+        .filter(|(low, high)| *low <= 0.0 && *high >= 0.0)
+    {
+        return format!("add nothing that can be told ({})", range(low, high));
+    }
     let word = if tax.value < 0.0 { "save" } else { "add" };
-    let interval = tax.interval.map_or_else(String::new, |(low, high)| {
-        let (low, high) = if tax.value < 0.0 {
+    let ends = tax.interval.map(|(low, high)| {
+        if tax.value < 0.0 {
             (-high, -low)
         } else {
             (low, high)
-        };
-        format!(" ({} to {})", signless(low), signless(high))
+        }
     });
-    format!("{word} {} us{interval}", format::number(tax.value.abs()))
+    format!("{word} {}", time(tax.value.abs(), ends))
+}
+
+/// Microseconds with the ends of their interval, all in the unit that suits the first:
+/// `19.2 ms (12.6 to 25.7)`.
+fn time(us: f64, ends: Option<(f64, f64)>) -> String {
+    let (per_unit, unit) = time_unit(us);
+    let interval = ends.map_or_else(String::new, |(low, high)| {
+        let shown = |end: f64| in_unit(end, per_unit, us);
+        format!(" ({} to {})", shown(low), shown(high))
+    });
+    format!("{} {unit}{interval}", in_unit(us, per_unit, us))
+}
+
+/// An interval of microseconds in one unit: `−1.45 to 2.76 ms`.
+fn range(low: f64, high: f64) -> String {
+    let scale = low.abs().max(high.abs());
+    let (per_unit, unit) = time_unit(scale);
+    let shown = |end: f64| in_unit(end, per_unit, scale);
+    format!("{} to {} {unit}", shown(low), shown(high))
+}
+
+/// Microseconds in the unit that suits such a size, and its name.
+fn time_unit(us: f64) -> (f64, &'static str) {
+    match us.abs() {
+        size if size < 1000.0 => (1.0, "µs"),
+        size if size < 1e7 => (1e3, "ms"),
+        _ => (1e6, "s"),
+    }
+}
+
+/// With the decimals that suit `scale`, and the minus sign that people write.
+fn in_unit(us: f64, per_unit: f64, scale: f64) -> String {
+    let sign = if us < 0.0 { "\u{2212}" } else { "" };
+    let digits = format::beside(us.abs() / per_unit, scale / per_unit);
+    format!("{sign}{digits}")
 }
 
 /// A number with the minus sign that people write.
@@ -224,23 +269,41 @@ pub(crate) fn mean(mean: &Estimate) -> String {
     let ends = mean.ends.map_or_else(String::new, |(low, high)| {
         format!(
             " ({} to {})",
-            format::number(low.max(0.0)),
-            format::number(high)
+            format::beside(low.max(0.0), mean.mean),
+            format::beside(high, mean.mean)
         )
     });
     format!("{}{ends}", format::number(mean.mean))
 }
 
+/// A ratio with its interval: `1.05 (1.02 to 1.08)`.
 pub(crate) fn ratio(ratio: &Ratio) -> String {
-    let interval = match ratio.interval {
+    format!("{}{}", factor(ratio.value), ends(ratio))
+}
+
+/// The same in a sentence: `1.05 times (1.02 to 1.08)`.
+fn times_as(ratio: &Ratio) -> String {
+    format!("{} times{}", factor(ratio.value), ends(ratio))
+}
+
+fn ends(ratio: &Ratio) -> String {
+    match ratio.interval {
         // Two blocks that scatter: digits would feign knowledge.
         Some((_, high)) if high > HOPELESS * ratio.value => {
             " (known to no factor of 100)".to_owned()
         }
-        Some((low, high)) => format!(" ({low:.2} to {high:.2})"),
+        Some((low, high)) => format!(" ({} to {})", factor(low), factor(high)),
         None => String::new(),
-    };
-    format!("{:.2}{interval}", ratio.value)
+    }
+}
+
+/// Two decimals, fewer where they would feign knowledge: `0.93`, `31.9`, `116`.
+fn factor(value: f64) -> String {
+    match value.abs() {
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
 }
 
 /// What is to be known beside the numbers.

@@ -41,6 +41,9 @@ pub(crate) fn of_clients(line: &Scaling) -> bool {
 
 /// What a line says in short: the law, where it bends, how well it predicts.
 pub(crate) fn short(line: &Scaling) -> String {
+    if !line.is_enough_for_a_law() {
+        return too_few_loads(line);
+    }
     let mut all = law(line);
     all.extend(bend(line));
     all.extend(predicted(line));
@@ -50,6 +53,9 @@ pub(crate) fn short(line: &Scaling) -> String {
 
 /// What a line says, in sentences without its label.
 pub(crate) fn sentences(line: &Scaling) -> Vec<String> {
+    if !line.is_enough_for_a_law() {
+        return vec![too_few_loads(line)];
+    }
     let mut all = law(line);
     all.extend(bend(line));
     all.extend(ceiling(line));
@@ -58,6 +64,12 @@ pub(crate) fn sentences(line: &Scaling) -> Vec<String> {
     all.extend(doubts_of_chosen(line));
     all.extend(line.doubts.iter().map(|doubt| sentence(&doubt.text)));
     all
+}
+
+/// Where the points say all that is known.
+fn too_few_loads(line: &Scaling) -> String {
+    let loads = format::counted(line.steps.len(), "load");
+    format!("{loads} were tried, which is too few for a law: the points stand alone.")
 }
 
 fn law(line: &Scaling) -> Vec<String> {

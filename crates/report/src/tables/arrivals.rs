@@ -15,7 +15,7 @@ fn heads(unit: &str) -> Vec<String> {
         "arrivals drawn",
         "dropped",
         "started",
-        "late p50 / p99, us",
+        "late p50 / p99, µs",
     ];
     let mut heads = own.map(str::to_owned).to_vec();
     heads.extend(["response", "service"].map(of_unit));

@@ -3,6 +3,7 @@
 
 use rookery_analysis::{Run, TrialData};
 use rookery_store::{TrialRecord, TrialStatus};
+use rookery_study::{GuestGroup, Point};
 use rookery_text::Zone;
 
 use super::{Table, table};
@@ -170,7 +171,7 @@ pub(crate) fn trials(run: &Run, zone: &Zone) -> Table {
         "begun",
         words::rate(run),
         "driver CPU",
-        "driver us/request",
+        "driver µs/request",
         "run-queue wait",
         "lag p99",
         "Little error",
@@ -325,6 +326,13 @@ pub(crate) fn errors(run: &Run) -> Table {
     )
 }
 
+/// What the groups of a point have, once where it is the same in all.
+fn of_groups(point: &Point, words: fn(&GuestGroup) -> String) -> String {
+    let mut all: Vec<String> = point.groups.iter().map(words).collect();
+    all.dedup();
+    all.join(" | ")
+}
+
 /// Points of the study with what the plan gave them; those that searches tried stand in the tables
 /// of the searches.
 pub(crate) fn points(run: &Run) -> Table {
@@ -333,8 +341,8 @@ pub(crate) fn points(run: &Run) -> Table {
             point.id.to_string(),
             point.label(),
             point.layouts.join(", "),
-            point.only_group().memory_mib.to_string(),
-            point.only_group().database.to_string(),
+            of_groups(point, |group| group.memory_mib.to_string()),
+            of_groups(point, |group| group.database.to_string()),
             point
                 .each_guest()
                 .map(|guest| cpu_list(guest.cpus()))

@@ -71,7 +71,7 @@ fn costs(points: &[LayeredPoint]) -> Table {
         ]
     };
     let unit = points.first().map_or("", |point| point.unit);
-    let host_cpu = format!("host CPU per {unit}, us");
+    let host_cpu = format!("host CPU per {unit}, µs");
     let heads = [
         "point",
         "layer",
@@ -80,9 +80,9 @@ fn costs(points: &[LayeredPoint]) -> Table {
         "system",
         "guest",
         "emulator",
-        "adds to the layer below, us",
+        "adds to the layer below, µs",
         "times the lowest",
-        "rest of the host, us",
+        "rest of the host, µs",
     ];
     labelled(&format!("Host CPU per {unit}"), &heads, rows(points, cells))
 }

@@ -2,7 +2,7 @@
 
 use rookery_analysis::{Analysis, Run, points::PointSummary};
 use rookery_store::TrialStatus;
-use rookery_text::hanging;
+use rookery_text::{Zone, hanging};
 
 use super::{plain, trial_counts};
 use crate::prose::{answer, caveats, limits, words};
@@ -11,12 +11,12 @@ use crate::prose::{answer, caveats, limits, words};
 const LABEL: usize = 10;
 
 /// Title, answer, limits, trust and caveats, in lines of `width`.
-pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize) -> String {
+pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize, zone: &Zone) -> String {
     let parts = [
         ("answer", without_limits(run, first_answer(run, analysis))),
         ("limits", limits_line(run, analysis)),
         ("trust", trust_line(run)),
-        ("caveats", caveats_line(run, analysis)),
+        ("caveats", caveats_line(run, analysis, zone)),
     ];
     let title = hanging("", &plain(&run.header.title), width);
     let lines = parts
@@ -84,8 +84,8 @@ fn trust_line(run: &Run) -> String {
 }
 
 /// How many caveats there are, and the first.
-fn caveats_line(run: &Run, analysis: &Analysis) -> String {
-    let all = caveats::caveats(run, analysis);
+fn caveats_line(run: &Run, analysis: &Analysis, zone: &Zone) -> String {
+    let all = caveats::caveats(run, analysis, zone);
     match all.split_first() {
         None => "none".to_owned(),
         Some((only, [])) => only.clone(),

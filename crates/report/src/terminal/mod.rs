@@ -93,7 +93,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize, zone: &Zone) 
     for line in trust::lines(run, analysis) {
         text += &format!("- {}\n", plain(&line));
     }
-    let caveats = caveats::caveats(run, analysis);
+    let caveats = caveats::caveats(run, analysis, zone);
     if !caveats.is_empty() {
         text += "\nCaveats:\n";
         for caveat in &caveats {

@@ -278,7 +278,7 @@ fn no_amount_is_told_below_nothing() {
         ends: Some((-101.8, 777.3)),
         basis: EstimateBasis::Repeats { trials: 3 },
     };
-    assert_eq!(mean(&few), "337.8 (0 to 777.3)");
+    assert_eq!(mean(&few), "337.8 (0 to 777)");
 }
 
 #[test]

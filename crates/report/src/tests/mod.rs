@@ -69,7 +69,7 @@ fn analysed(fixture: &Fixture) -> (Run, Analysed) {
     let analysis = Analysis::from_run(&run);
     let (answer, caveats) = (
         answer::answer(&run, &analysis),
-        caveats::caveats(&run, &analysis),
+        caveats::caveats(&run, &analysis, &Zone::utc()),
     );
     let analysed = Analysed {
         analysis,
@@ -164,11 +164,9 @@ fn what_each_tuning_is_worth_is_told_with_its_interval() {
         (9, 3),
         "three layouts of three blocks"
     );
-    assert!(
-        analysis.answer[0].starts_with("`stack.tuning = pureflex` against `stock`: +2"),
-        "{}",
-        analysis.answer[0]
-    );
+    let tuned =
+        |sentence: &String| sentence.starts_with("`stack.tuning = pureflex` against `stock`: +2");
+    assert!(analysis.answer.iter().any(tuned), "{:?}", analysis.answer);
 }
 
 #[test]
@@ -188,11 +186,8 @@ fn a_placebo_is_no_effect_beside_a_tuning_that_helps() {
         "{:?}",
         placebo.compared[0]
     );
-    assert!(
-        analysis.answer[1].contains("no effect on throughput seen (less than"),
-        "{}",
-        analysis.answer[1]
-    );
+    let nothing = |sentence: &String| sentence.contains("no effect on throughput seen (less than");
+    assert!(analysis.answer.iter().any(nothing), "{:?}", analysis.answer);
     assert!(analysis.effects.interactions_examined > 0);
     let names: Vec<String> = figures::all(&run, &analysis, &[])
         .iter()

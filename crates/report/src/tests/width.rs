@@ -41,13 +41,14 @@ fn every_report_fits_80_columns() {
     ];
     for fixture in &fixtures {
         assert_fits(&crate::terminal(&fixture.store, WIDTH, &Zone::utc()).expect("a report"));
-        assert_fits(&crate::brief(&fixture.store, WIDTH).expect("a report"));
+        assert_fits(&crate::brief(&fixture.store, WIDTH, &Zone::utc()).expect("a report"));
     }
 }
 
 #[test]
 fn a_run_ends_with_a_few_lines() {
-    let said = |fixture: &Fixture| crate::brief(&fixture.store, WIDTH).expect("a report");
+    let said =
+        |fixture: &Fixture| crate::brief(&fixture.store, WIDTH, &Zone::utc()).expect("a report");
     insta::assert_snapshot!("brief", said(&fixture::complete()));
     insta::assert_snapshot!("brief_of_a_broken_run", said(&broken()));
 }

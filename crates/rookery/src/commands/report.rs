@@ -59,7 +59,7 @@ fn terminal(store: &Store) -> Result<String, Failure> {
 
 /// What a run found in a few lines, and where the rest is.
 pub(crate) fn brief(store: &Store, html: &Path) -> Result<String, Failure> {
-    let brief = rookery_report::brief(store, output::width())?;
+    let brief = rookery_report::brief(store, output::width(), &output::zone())?;
     Ok(format!(
         "{brief}report: {}\n(`rookery report` prints its tables)\n",
         html.display()

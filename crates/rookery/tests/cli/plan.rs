@@ -51,3 +51,31 @@ fn scales_are_known_by_name() {
         .output();
     assert_eq!(code(&fine.expect("rookery starts")), 0);
 }
+
+/// The studies that the guides show are without problems, and say what they run.
+#[test]
+fn studies_of_the_guides_can_be_planned() {
+    let place = Place::new();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/http");
+    for (study, head) in [
+        (
+            "shop-study.toml",
+            "http on the embedded stack in bare guests, seed 1",
+        ),
+        (
+            "pair/pair.toml",
+            "dvdstore on the embedded stack in bare guests; http on the embedded stack in bare \
+             guests; seed 1",
+        ),
+    ] {
+        let path = examples.join(study).display().to_string();
+        let output = place.rookery(&["plan", &path]).output();
+        let output = output.expect("rookery starts");
+        assert_eq!(code(&output), 0, "{study}: {}", text(&output.stderr));
+        let words: Vec<String> = text(&output.stdout)
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        assert!(words.join(" ").contains(head), "{study}: {words:?}");
+    }
+}

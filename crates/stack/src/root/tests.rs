@@ -6,6 +6,7 @@ use std::{
     path::PathBuf,
     process::{Command, Stdio},
     sync::{Mutex, atomic::Ordering},
+    thread,
     time::Instant,
 };
 
@@ -185,8 +186,14 @@ fn a_stop_ends_it_with_its_children() {
         .expect_err("stopped");
     assert!(matches!(error, RootError::Stopped), "{error}");
     let pid = fs::read_to_string(&child).expect("started");
-    let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    assert!(state.is_empty() || state.contains(") Z"), "{state}");
+    let state = || fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    let ended = || state().is_empty() || state().contains(") Z");
+    // A killed process dies when it is next scheduled.
+    let killed = Instant::now();
+    while !ended() && killed.elapsed() < Duration::from_secs(20) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(ended(), "{}", state());
 }
 
 #[test]

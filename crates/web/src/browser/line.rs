@@ -24,7 +24,7 @@ use super::{
     tls::{TlsUser, handshake_fault},
 };
 use crate::{
-    client::connection::{CLOSED, within},
+    client::connection::{CLOSED, open, within},
     http::cookies::Cookies,
     worker::Worker,
 };
@@ -126,16 +126,7 @@ impl Line {
 async fn connect(link: &Link<'_>) -> Result<Stream, Fault> {
     let (worker, row) = (link.worker, link.row);
     let began = worker.clock().now();
-    let stream = match within(worker, row, TcpStream::connect(link.target)).await {
-        Some(Ok(stream)) => stream,
-        Some(Err(error)) => {
-            worker.set_evidence(error.to_string().as_bytes());
-            return Err(Fault::connecting(&error));
-        }
-        None => return Err(Fault::new(ErrorClass::Connect, "timeout")),
-    };
-    // A failure here means that the peer is already gone; the exchange will find out.
-    let _ = stream.set_nodelay(true);
+    let stream = open(worker, row, link.target).await?;
     let stream = match link.tls {
         None => Stream::Plain(stream),
         Some(tls) => encrypt(link, tls, stream).await?,

@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use rookery_driver::Fault;
+use rookery_driver::{AnyCertificate, Fault, signed_by};
 use rookery_stats::ErrorClass;
 use rookery_workload::http::{Tls, TlsVersion};
 use tokio_rustls::rustls::{
-    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    SupportedProtocolVersion,
-    client::{
-        Resumption, WebPkiServerVerifier,
-        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    },
-    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
+    ClientConfig, Error, SupportedProtocolVersion,
+    client::{Resumption, danger::ServerCertVerifier},
+    crypto::ring,
+    pki_types::ServerName,
     version::{TLS12, TLS13},
 };
 
@@ -42,8 +38,10 @@ impl TlsClient {
             .map_err(|_| format!("`{host}` is no name of a server"))?;
         let provider = Arc::new(ring::default_provider());
         let verifier: Arc<dyn ServerCertVerifier> = match &tls.ca {
-            _ if tls.insecure => Arc::new(Anybody(Arc::clone(&provider))),
-            Some(pem) => verifier(&provider, pem)?,
+            _ if tls.insecure => Arc::new(AnyCertificate::new(&provider)),
+            Some(pem) => {
+                signed_by(&provider, pem.as_bytes()).map_err(|why| format!("`ca`: {why}"))?
+            }
             None => {
                 return Err(
                     "nothing says which certificate the server must have: give `ca`, or \
@@ -78,23 +76,6 @@ impl TlsClient {
     }
 }
 
-fn verifier(
-    provider: &Arc<CryptoProvider>,
-    pem: &str,
-) -> Result<Arc<dyn ServerCertVerifier>, String> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-        let certificate = certificate.map_err(|error| format!("`ca`: {error:?}"))?;
-        roots
-            .add(certificate)
-            .map_err(|error| format!("`ca`: {error}"))?;
-    }
-    let builder =
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
-    let verifier = builder.build().map_err(|error| format!("`ca`: {error}"))?;
-    Ok(verifier)
-}
-
 /// The fault of a failed handshake.
 pub(crate) fn handshake_fault(error: &std::io::Error) -> Fault {
     let cause = error
@@ -103,54 +84,5 @@ pub(crate) fn handshake_fault(error: &std::io::Error) -> Fault {
     match cause {
         Some(Error::InvalidCertificate(_)) => Fault::new(ErrorClass::Tls, "certificate"),
         _ => Fault::new(ErrorClass::Tls, "handshake"),
-    }
-}
-
-/// Whoever answers is taken; what is signed must still be signed well.
-#[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Anybody {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(
-            message,
-            cert,
-            dss,
-            &self.0.signature_verification_algorithms,
-        )
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(
-            message,
-            cert,
-            dss,
-            &self.0.signature_verification_algorithms,
-        )
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
     }
 }

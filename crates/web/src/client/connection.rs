@@ -3,6 +3,7 @@
 use std::{
     future::{Future, poll_fn},
     io,
+    net::SocketAddr,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
 };
@@ -214,8 +215,18 @@ fn poll_step(
 
 async fn connect(worker: &Worker, row: usize, site: &Site) -> Result<TcpStream, Fault> {
     let began = worker.clock().now();
-    let connecting = within(worker, row, TcpStream::connect(site.target())).await;
-    let stream = match connecting {
+    let stream = open(worker, row, site.target()).await?;
+    worker.count_connect(row, began);
+    Ok(stream)
+}
+
+/// A new connection, which is not counted yet.
+pub(crate) async fn open(
+    worker: &Worker,
+    row: usize,
+    target: SocketAddr,
+) -> Result<TcpStream, Fault> {
+    let stream = match within(worker, row, TcpStream::connect(target)).await {
         Some(Ok(stream)) => stream,
         Some(Err(error)) => {
             worker.set_evidence(error.to_string().as_bytes());
@@ -225,7 +236,6 @@ async fn connect(worker: &Worker, row: usize, site: &Site) -> Result<TcpStream, 
     };
     // A failure here means that the peer is already gone; the exchange will find out.
     let _ = stream.set_nodelay(true);
-    worker.count_connect(row, began);
     Ok(stream)
 }
 

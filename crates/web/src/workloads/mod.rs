@@ -188,14 +188,14 @@ impl GuestCounts {
         }
     }
 
-    /// The counters of a guest. Users of a page count nothing: theirs are those of a shop in which
-    /// no one orders.
+    /// The counters of a guest. Users of a page count nothing beside times: theirs are those of a
+    /// workload file without operations.
     pub(crate) fn counters(self, window: Span) -> Counters {
         match self {
             Self::Dvdstore(record) => Counters::Dvdstore(record.counters(window)),
             Self::Http(record) => Counters::Http(record.counters(window)),
             Self::Sample(record) => Counters::Sample(record.counters(window)),
-            Self::Nothing => Counters::empty(WorkloadKind::Dvdstore),
+            Self::Nothing => Counters::empty(WorkloadKind::Http),
         }
     }
 }

@@ -33,6 +33,25 @@ fn near(known: &[String]) -> String {
     }
 }
 
+/// Refuses an operation that uses a value which is not `known`.
+///
+/// # Errors
+/// The first such value.
+pub(crate) fn check_values<'w>(
+    operation: &str,
+    mut used: impl Iterator<Item = &'w str>,
+    known: &[String],
+) -> Result<(), UnknownValue> {
+    let unknown = used.find(|name| !known.iter().any(|known| known == name));
+    unknown.map_or(Ok(()), |value| {
+        Err(UnknownValue {
+            operation: operation.to_owned(),
+            value: value.to_owned(),
+            known: known.to_vec(),
+        })
+    })
+}
+
 /// The names of all values, each once, in a fixed order: their places are how a user keeps them.
 #[must_use]
 pub fn value_names<'w>(

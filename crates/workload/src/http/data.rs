@@ -9,7 +9,7 @@ use crate::{
     RandomDelay,
     data_driven::{
         Course, Feeder, FeederPlaces, MOST_OPERATIONS, OnFailure, RecordCount, Template,
-        UnknownValue, Walk, records_of, value_names,
+        UnknownValue, Walk, check_values, mean_delay, records_of, value_names,
     },
 };
 
@@ -399,15 +399,10 @@ impl HttpWorkload {
         }
     }
 
-    /// The mean of the delays of all operations, s: the longest random delay before the first.
+    /// The mean of the delays of all operations: the longest random delay before the first.
     #[must_use]
     pub fn mean_delay(&self) -> Duration {
-        let operations = &self.operations;
-        let sum: f64 = operations
-            .iter()
-            .map(|op| op.delay.mean.as_secs_f64())
-            .sum();
-        Duration::try_from_secs_f64(sum / operations.len().max(1) as f64).unwrap_or_default()
+        mean_delay(self.operations.iter().map(|operation| operation.delay))
     }
 
     /// What cannot be seen in one operation alone.
@@ -420,19 +415,9 @@ impl HttpWorkload {
         }
         let known = self.values();
         for operation in &self.operations {
-            let all = operation.templates();
             let headers = self.headers.iter().map(|header| &header.value);
-            let unknown = all
-                .chain(headers)
-                .flat_map(Template::names)
-                .find(|name| !known.iter().any(|known| known == name));
-            if let Some(value) = unknown {
-                return Err(WorkloadFault::from(UnknownValue {
-                    operation: operation.name.clone(),
-                    value: value.to_owned(),
-                    known,
-                }));
-            }
+            let used = operation.templates().chain(headers);
+            check_values(&operation.name, used.flat_map(Template::names), &known)?;
         }
         Ok(())
     }

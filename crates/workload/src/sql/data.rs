@@ -10,7 +10,7 @@ use crate::{
     RandomDelay,
     data_driven::{
         Course, Feeder, FeederPlaces, MOST_OPERATIONS, OnFailure, RecordCount, Template,
-        UnknownValue, Walk, records_of, value_names,
+        UnknownValue, Walk, check_values, mean_delay, records_of, value_names,
     },
 };
 
@@ -180,6 +180,12 @@ impl SqlWorkload {
         }
     }
 
+    /// The mean of the delays of all operations: the longest random delay before the first.
+    #[must_use]
+    pub fn mean_delay(&self) -> Duration {
+        mean_delay(self.operations.iter().map(|operation| operation.delay))
+    }
+
     /// What cannot be seen in one operation alone.
     ///
     /// # Errors
@@ -190,15 +196,7 @@ impl SqlWorkload {
         }
         let known = self.values();
         for operation in &self.operations {
-            let mut names = operation.names();
-            let unknown = names.find(|name| !known.iter().any(|known| known == name));
-            if let Some(value) = unknown {
-                return Err(SqlWorkloadFault::from(UnknownValue {
-                    operation: operation.name.clone(),
-                    value: value.to_owned(),
-                    known,
-                }));
-            }
+            check_values(&operation.name, operation.names(), &known)?;
         }
         self.check_audits()
     }

@@ -5,19 +5,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{CpuSplit, Usage, UsageProbe, process_numbers, process_stat};
+use rookery_host::{Usage, UsageProbe, process_numbers, process_stat, procfs::ProcessStat};
+
+use crate::usage_sum::UsageSum;
 
 /// How often new members are looked for; in between only known ones are read, which is cheap.
 const RESCAN: Duration = Duration::from_secs(5);
 
-/// A reader of the summed CPU time (children that were waited for included, 10 ms steps) and
-/// resident memory of a process group. `None` when no member lives; zombies do not.
+/// A reader of what the processes of a group use together. `None` when no member lives; zombies do not.
 pub(super) fn group_usage_probe(group: u32) -> UsageProbe {
     let mut members = Members {
         group,
         known: HashSet::new(),
         scanned: None,
-        peak: CpuSplit::default(),
+        sum: UsageSum::default(),
     };
     Box::new(move || members.read())
 }
@@ -26,7 +27,7 @@ struct Members {
     group: u32,
     known: HashSet<u32>,
     scanned: Option<Instant>,
-    peak: CpuSplit,
+    sum: UsageSum,
 }
 
 impl Members {
@@ -38,41 +39,28 @@ impl Members {
             self.known.extend(process_numbers().unwrap_or_default());
             self.scanned = Some(Instant::now());
         }
-        if let Some(usage) = self.sum() {
+        if let Some(usage) = self.usage() {
             return Some(usage);
         }
         // All known ones are gone: only now may there be others.
         self.known.extend(process_numbers().unwrap_or_default());
-        self.sum()
+        self.usage()
     }
 
     /// Sum over the known members; forgets who is none.
-    fn sum(&mut self) -> Option<Usage> {
-        let page = rustix::param::page_size() as u64;
+    fn usage(&mut self) -> Option<Usage> {
         let group = self.group;
-        let (mut usage, mut split) = (Usage::default(), CpuSplit::default());
-        let mut living = 0;
+        let mut members = Vec::with_capacity(self.known.len());
         self.known.retain(|pid| {
-            let Some(stat) = process_stat(*pid).filter(|stat| stat.group == group) else {
-                return false;
-            };
-            split.user_us = split
-                .user_us
-                .saturating_add(stat.cpu_us.saturating_sub(stat.system_us));
-            split.system_us = split.system_us.saturating_add(stat.system_us);
-            usage.memory_bytes = usage
-                .memory_bytes
-                .saturating_add(stat.resident_pages.saturating_mul(page));
-            living += usize::from(!matches!(stat.state, 'Z' | 'X'));
-            true
+            let found = process_stat(*pid).filter(|stat| stat.group == group);
+            let is_member = found.is_some();
+            members.extend(found);
+            is_member
         });
-        // A member that ends takes its time to its parent, or away: the sum must not go back.
-        self.peak = split.at_least(self.peak);
-        (living > 0).then_some(Usage {
-            cpu_us: self.peak.user_us.saturating_add(self.peak.system_us),
-            split: Some(self.peak),
-            ..usage
-        })
+        let lives = |stat: &ProcessStat| !matches!(stat.state, 'Z' | 'X');
+        let living = members.iter().any(lives);
+        let usage = self.sum.read(members);
+        living.then_some(usage)
     }
 }
 

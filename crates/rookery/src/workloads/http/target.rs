@@ -1,10 +1,13 @@
 //! The site that is driven, as it is typed.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 
 use rookery_web::workloads::http::SiteName;
 
-use crate::exit::{Code, Failure};
+use crate::{
+    address::address_of,
+    exit::{Code, Failure},
+};
 
 /// A site and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,25 +41,8 @@ impl Target {
                 "host and base take letters, digits, `.`, `_`, `~`, `%` and `-`",
             ));
         }
-        let port = authority
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let with_port = match (port, https) {
-            (true, _) => authority.to_owned(),
-            (false, true) => format!("{authority}:443"),
-            (false, false) => format!("{authority}:80"),
-        };
-        let found = with_port
-            .to_socket_addrs()
-            .map_err(|error| wrong(&format!("the host has no address: {error}")))?;
-        // `localhost` may be ::1 first, where few test servers listen.
-        let all: Vec<SocketAddr> = found.collect();
-        let address = all
-            .iter()
-            .find(|address| address.is_ipv4())
-            .or_else(|| all.first())
-            .copied()
-            .ok_or_else(|| wrong("the host has no address"))?;
+        let port = if https { 443 } else { 80 };
+        let address = address_of(authority, port).map_err(|why| wrong(&why.to_string()))?;
         Ok(Self {
             site: SiteName {
                 https,

@@ -7,11 +7,12 @@ pub(super) mod file;
 pub(super) mod keys;
 pub(super) mod kinds;
 pub(super) mod mix;
+pub(super) mod words;
 
 use std::{ops::Range, time::Duration};
 
 use rookery_stats::Pacing;
-use rookery_workload::{DelayDistribution, RandomDelay};
+use rookery_workload::DelayDistribution;
 
 use super::{Pace, WorkloadKind, web_distribution, web_pacing};
 use crate::{
@@ -106,14 +107,24 @@ pub(super) fn check_names(names: &[&str], whole: &str, context: &mut Context) {
     }
 }
 
-/// To a tenth of a millisecond.
-pub(super) fn round(time: Duration) -> Duration {
-    Duration::from_micros(rookery_cast::truncate_u64((time.as_secs_f64() * 1e4).round()) * 100)
-}
-
-/// The mean of the pauses of all operations.
-pub(super) fn mean_delay(delays: impl ExactSizeIterator<Item = RandomDelay>) -> Duration {
-    let count = delays.len().max(1);
-    let sum: f64 = delays.map(|delay| delay.mean.as_secs_f64()).sum();
-    Duration::try_from_secs_f64(sum / count as f64).unwrap_or_default()
+/// Refuses a workload without operations; `first` is a key of one that could be. `before` is the
+/// number of problems that there were before the workload's own, `file` its file.
+pub(super) fn refuse_no_operations<T>(
+    first: &str,
+    before: usize,
+    file: Option<&str>,
+    context: &mut Context,
+) -> Option<T> {
+    // What was refused has its problem already.
+    if context.findings.len() > before || context.spans.has("workload.operation") || file.is_some()
+    {
+        return None;
+    }
+    let span = context.spans.nearest("workload");
+    let help = format!(
+        "add `[[workload.operation]]` with {first}, or name a workload file with `file = \
+         \"site.toml\"`"
+    );
+    let message = "the workload has no operations";
+    context.refuse(Code::MissingKey, span, message, help)
 }

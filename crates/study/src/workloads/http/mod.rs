@@ -19,19 +19,17 @@ use super::{
     data_driven::{
         CompanionsHandle, Defaults, check_names,
         feeders::{self, FeederPlace},
-        file::{content, refuse_beside},
+        file::{Content as _, content, refuse_beside},
         keys::FeederKeys,
         mix::{self, MixKeys},
-        round,
+        refuse_no_operations, words,
     },
     web_pace,
 };
 use crate::{
     Amount, StackKind,
     grammar::{Context, KeyInfo, Reader},
-    names::Named as _,
     problem::Code,
-    time_text::plain_time,
 };
 
 /// The stacks that serve it.
@@ -156,7 +154,7 @@ impl HttpKeys {
             context,
         );
         let Some(given) = keys.operation.clone() else {
-            return self.refuse_no_operations(before, context);
+            return refuse_no_operations(ContentKeys::FIRST, before, self.file.as_deref(), context);
         };
         let count = given.len();
         let all: Vec<_> = given
@@ -205,25 +203,6 @@ impl HttpKeys {
             operations: all,
         };
         (context.findings.len() == before).then_some(workload)
-    }
-
-    fn refuse_no_operations<T>(&self, before: usize, context: &mut Context) -> Option<T> {
-        // What was refused has its problem already.
-        if context.findings.len() > before
-            || context.spans.has("workload.operation")
-            || self.file.is_some()
-        {
-            return None;
-        }
-        let span = context.spans.nearest("workload");
-        let help = "add `[[workload.operation]]` with `name = \"home\"` and `path = \"/\"`, or name \
-                    a workload file with `file = \"site.toml\"`";
-        context.refuse(
-            Code::MissingKey,
-            span,
-            "the workload has no operations",
-            help,
-        )
     }
 
     pub(super) fn from_use(wanted: &HttpUse) -> Self {
@@ -350,25 +329,13 @@ impl WorkloadUse for HttpUse {
     }
 
     fn pace(&self) -> String {
-        let mean = self.workload.mean_delay();
-        format!(
-            "{} times of {} on average ({} pacing)",
-            self.pacing.name(),
-            plain_time(round(mean)),
-            self.pacing.name()
-        )
+        words::pace(self.workload.mean_delay(), self.pacing)
     }
 
     fn describe(&self) -> String {
-        let mut parts = vec![mix::words(&self.workload.walk, &names_of(&self.workload))];
-        if let Some(login) = self.workload.login {
-            parts.push(format!("login by {}", self.workload.operations[login].name));
-        }
-        if !self.workload.feeders.is_empty() {
-            let words: Vec<String> = self.workload.feeders.iter().map(feeders::words).collect();
-            parts.push(format!("data from {}", words.join(", ")));
-        }
-        parts.join("; ")
+        let workload = &self.workload;
+        let names = names_of(workload);
+        words::course(&workload.walk, &names, workload.login, &workload.feeders)
     }
 
     fn describe_in_plan(&self, _is_factor: &dyn Fn(&str) -> bool) -> Option<String> {
@@ -376,21 +343,9 @@ impl WorkloadUse for HttpUse {
     }
 
     fn pauses(&self) -> String {
-        let delays: Vec<String> = self
-            .workload
-            .operations
-            .iter()
-            .map(|operation| {
-                let RandomDelay { mean, distribution } = operation.delay;
-                format!(
-                    "{} {} s {}",
-                    operation.name,
-                    mean.as_secs_f64(),
-                    distribution.words()
-                )
-            })
-            .collect();
-        format!("after {} ({:?})", delays.join(", after "), self.pacing)
+        let operations = self.workload.operations.iter();
+        let delays = operations.map(|operation| (&*operation.name, operation.delay));
+        words::pauses(delays, self.pacing)
     }
 
     fn unit_of_work(&self) -> String {

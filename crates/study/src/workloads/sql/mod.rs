@@ -19,10 +19,9 @@ use super::{
     data_driven::{
         CompanionsHandle, Defaults, check_names,
         feeders::{self, FeederPlace},
-        file::{content, refuse_beside},
-        mean_delay,
+        file::{Content as _, content, refuse_beside},
         mix::{self, MixKeys},
-        refuse_file, round,
+        refuse_file, refuse_no_operations, words,
     },
     web_pace,
 };
@@ -30,10 +29,8 @@ use crate::{
     StackKind,
     companions::beside,
     grammar::{Context, KeyInfo, Reader},
-    names::Named as _,
     problem::Code,
     source::quoted,
-    time_text::plain_time,
     values::{GuestKind, LoadModel},
 };
 
@@ -166,7 +163,7 @@ impl SqlKeys {
         };
         let feeders = feeders::build(keys.feeder.take().unwrap_or_default(), &place, context);
         let Some(given) = keys.operation.take() else {
-            return self.refuse_no_operations(before, context);
+            return refuse_no_operations(ContentKeys::FIRST, before, self.file.as_deref(), context);
         };
         let all: Vec<Option<_>> = given
             .into_iter()
@@ -263,25 +260,6 @@ impl SqlKeys {
         let message = format!("{}: {why}", quoted(&name));
         let help = "a script has statements that end with `;`; insert many rows by one statement";
         context.refuse(Code::Companion, span, message, help)
-    }
-
-    fn refuse_no_operations<T>(&self, before: usize, context: &mut Context) -> Option<T> {
-        // What was refused has its problem already.
-        if context.findings.len() > before
-            || context.spans.has("workload.operation")
-            || self.file.is_some()
-        {
-            return None;
-        }
-        let span = context.spans.nearest("workload");
-        let help = "add `[[workload.operation]]` with `name = \"read\"` and `statement = [{sql = \
-                    \"SELECT 1\"}]`, or name a workload file with `file = \"notes.toml\"`";
-        context.refuse(
-            Code::MissingKey,
-            span,
-            "the workload has no operations",
-            help,
-        )
     }
 
     pub(super) fn from_use(wanted: &SqlUse) -> Self {
@@ -437,36 +415,19 @@ impl WorkloadUse for SqlUse {
     }
 
     fn pace(&self) -> String {
-        let mean = mean_delay(self.workload.operations.iter().map(|one| one.delay));
-        let pacing = self.pacing.name();
-        format!(
-            "{pacing} times of {} on average ({pacing} pacing)",
-            plain_time(round(mean))
-        )
+        words::pace(self.workload.mean_delay(), self.pacing)
     }
 
     fn describe(&self) -> String {
-        let mut parts = vec![mix::words(&self.workload.walk, &names_of(&self.workload))];
-        if let Some(login) = self.workload.login {
-            parts.push(format!("login by {}", self.workload.operations[login].name));
-        }
-        if !self.workload.feeders.is_empty() {
-            let words: Vec<String> = self.workload.feeders.iter().map(feeders::words).collect();
-            parts.push(format!("data from {}", words.join(", ")));
-        }
-        parts.join("; ")
+        let workload = &self.workload;
+        let names = names_of(workload);
+        words::course(&workload.walk, &names, workload.login, &workload.feeders)
     }
 
     fn pauses(&self) -> String {
         let operations = self.workload.operations.iter();
-        let delays: Vec<String> = operations
-            .map(|operation| {
-                let RandomDelay { mean, distribution } = operation.delay;
-                let seconds = mean.as_secs_f64();
-                format!("{} {seconds} s {}", operation.name, distribution.words())
-            })
-            .collect();
-        format!("after {} ({:?})", delays.join(", after "), self.pacing)
+        let delays = operations.map(|operation| (&*operation.name, operation.delay));
+        words::pauses(delays, self.pacing)
     }
 
     fn unit_of_work(&self) -> String {

@@ -1,16 +1,15 @@
 //! What is to be driven and how: the command line, then the parameter file, then the defaults.
 
-use std::{
-    fmt::Display,
-    net::{SocketAddr, ToSocketAddrs},
-    time::Duration,
-};
+use std::{fmt::Display, net::SocketAddr, time::Duration};
 
 use rookery_driver::Phases;
 use rookery_stats::Pacing;
 use rookery_workload::dvdstore::{ShopperParams, Size};
 
-use crate::exit::{Code, Failure};
+use crate::{
+    address::address_of,
+    exit::{Code, Failure},
+};
 
 use super::{
     args::DriveDvdstoreArgs,
@@ -187,26 +186,7 @@ fn target(url: &str, directory: &str) -> Result<Target, Failure> {
             "the directory takes letters, digits, `.`, `_`, `-` and `/`",
         ));
     }
-    let with_port = if authority
-        .rsplit(':')
-        .next()
-        .is_some_and(|port| port.parse::<u16>().is_ok())
-    {
-        authority.to_owned()
-    } else {
-        format!("{authority}:80")
-    };
-    let mut found = with_port
-        .to_socket_addrs()
-        .map_err(|error| wrong(&format!("the host has no address: {error}")))?;
-    // `localhost` may be ::1 first, where few test servers listen.
-    let all: Vec<SocketAddr> = found.by_ref().collect();
-    let address = all
-        .iter()
-        .find(|address| address.is_ipv4())
-        .or_else(|| all.first())
-        .copied()
-        .ok_or_else(|| wrong("the host has no address"))?;
+    let address = address_of(authority, 80).map_err(|why| wrong(&why.to_string()))?;
     Ok(Target {
         url: url.to_owned(),
         address,
