@@ -30,6 +30,7 @@ const LAYERS: &[&[&str]] = &[
     ],
     &[
         "rookery-host",
+        "rookery-image",
         "rookery-guest",
         "rookery-driver",
         "rookery-web",

@@ -10,6 +10,7 @@ mod databases;
 mod guests;
 mod host_text;
 mod http;
+mod image;
 mod sqlite;
 mod study;
 
@@ -30,6 +31,8 @@ pub const TARGETS: &[Target] = &[
     target("agent_messages", guests::agent_messages),
     target("host_text", host_text::host_text),
     target("http_answer", http::answer),
+    target("image_documents", image::documents),
+    target("image_layer", image::layer),
     target("mysql_server", databases::mysql),
     target("postgres_server", databases::postgresql),
     target("sqlite_server", databases::sqlite),
