@@ -22,6 +22,7 @@ pub fn apply(layer: &[u8], root: &Path) -> bool {
             ..Limits::default()
         },
         ownership: Ownership::Caller,
+        directories: Vec::new(),
     };
     let root = std::fs::File::open(root).unwrap_or_else(|error| panic!("the root: {error}"));
     let mut tree = Tree::new(OwnedFd::from(root), &options);

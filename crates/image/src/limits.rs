@@ -72,6 +72,10 @@ pub struct Options {
     pub limits: Limits,
     /// Whose the files are.
     pub ownership: Ownership,
+    /// Names in the root of the image that are directories in the end, whatever the image says:
+    /// those that the host mounts on, or changes by their paths. A link in such a place would lead
+    /// the host to a directory of its own.
+    pub directories: Vec<String>,
 }
 
 impl Default for Options {
@@ -79,6 +83,7 @@ impl Default for Options {
         Self {
             limits: Limits::default(),
             ownership: Ownership::of_caller(),
+            directories: Vec::new(),
         }
     }
 }

@@ -71,7 +71,12 @@ pub fn unpack(
     for (layer, whiteouts) in found.layers.iter().zip(&whiteouts) {
         layer.apply(reading, &mut allowance, whiteouts, &mut tree)?;
     }
-    let dropped = tree.finish().map_err(|problem| match problem {
+    let names = options.directories.iter();
+    let needed: Result<(), LayerProblem> = names
+        .map(String::as_bytes)
+        .try_for_each(|name| tree.need_directory(name));
+    let dropped = needed.and_then(|()| tree.finish());
+    let dropped = dropped.map_err(|problem| match problem {
         LayerProblem::Write(error) => ImageError::root(root, error),
         other => ImageError::root(root, io::Error::other(other)),
     })?;

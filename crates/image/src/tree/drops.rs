@@ -26,6 +26,8 @@ pub enum Loss {
     Attributes,
     /// The owner, because the caller is not root.
     Owner,
+    /// What stood in the place of one of [`Options::directories`](crate::Options::directories).
+    Place,
 }
 
 /// How often something was dropped, and where.

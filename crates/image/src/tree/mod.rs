@@ -150,6 +150,20 @@ impl Tree {
         }
     }
 
+    /// Sees to it that `name` in the root is a directory.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(crate) fn need_directory(&mut self, name: &[u8]) -> Result<(), LayerProblem> {
+        let at = Position::default();
+        match kind_of(at.fd(&self.root), name)? {
+            Some(FileType::Directory) => return Ok(()),
+            Some(_) => add(&mut self.drops, Loss::Place, name),
+            None => {}
+        }
+        self.put_directory(&at, name, UNMENTIONED)
+    }
+
     /// Gives the directories their attributes; what was not taken over.
     ///
     /// # Errors

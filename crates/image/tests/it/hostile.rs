@@ -253,6 +253,33 @@ fn nothing_that_gives_power_is_taken_over() {
     assert!(!place.root().join("pipe").exists());
 }
 
+/// The host changes the mode of such directories by their paths, and mounts on them.
+#[test]
+fn a_directory_that_the_host_uses_is_no_link() {
+    let place = Place::new();
+    let entries = Entries::new()
+        .symlink("tmp", "../outside")
+        .file("proc", "")
+        .directory("run")
+        .file("run/kept", "kept");
+    let source = place.layout(&crate::build::Image::new([entries]).layout());
+    let options = rookery_image::Options {
+        directories: ["tmp", "proc", "run", "sys"].map(str::to_owned).to_vec(),
+        ..rookery_image::Options::default()
+    };
+    let unpacked = place.unpack_with(&source, &options).expect("unpacked");
+    for name in &options.directories {
+        let metadata = fs::symlink_metadata(place.root().join(name)).expect("there");
+        assert!(metadata.is_dir(), "{name}");
+        assert_eq!(metadata.permissions().mode() & 0o7777, 0o755, "{name}");
+    }
+    assert_eq!(place.read("run/kept"), "kept");
+    assert_eq!(
+        unpacked.dropped[&rookery_image::Loss::Place].examples,
+        ["tmp", "proc"]
+    );
+}
+
 #[test]
 fn owners_that_no_system_has_are_refused() {
     let entries = Entries::new().pax(&[("uid", b"4294967295")]).file("a", "");
