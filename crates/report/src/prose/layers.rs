@@ -312,9 +312,8 @@ pub(crate) fn caveats(points: &[LayeredPoint]) -> Vec<String> {
     let mut all = Vec::new();
     if layers().any(|layer| layer.kind == GuestKind::Bare) {
         all.push(
-            "Bare processes are held to their CPUs, but neither to their vCPUs nor to their \
-             memory: saturated, they may use more than containers and \
-             machines."
+            "Bare processes are held to whole CPUs: where guests have a part of one, they may use \
+             more than containers and machines. Without root their memory is not held either."
                 .to_owned(),
         );
     }

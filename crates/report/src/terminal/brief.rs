@@ -47,6 +47,9 @@ pub(crate) fn first_answer(run: &Run, analysis: &Analysis) -> String {
 /// The limits, and how many points met them: `p95 of every request within 250 ms; met by 3 of 5
 /// points, missed by 1, not judged at 1`.
 fn limits_line(run: &Run, analysis: &Analysis) -> String {
+    if analysis.run.loads_alone {
+        return "none: databases were loaded, and no users came".to_owned();
+    }
     let Some(limits) = limits::of_run(run) else {
         return "the study sets none".to_owned();
     };
