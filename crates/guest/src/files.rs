@@ -1,13 +1,19 @@
 //! What a guest is told before each start: arguments and files, with the words for its paths and
 //! its address replaced.
 
-use std::{fs, io, net::SocketAddr, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    fs,
+    io::{self, Write as _},
+    net::SocketAddr,
+    os::unix::fs::{PermissionsExt, fchown},
+    path::Path,
+};
 
 use rookery_host::without_links;
 
 use crate::{
     paths::{named, open_directory, remove_tree},
-    spec::GuestSpec,
+    spec::{FileReaders, GuestFile, GuestSpec},
 };
 
 /// Paths and address of a guest as it sees them: what the words in its arguments and files stand
@@ -44,6 +50,14 @@ impl GuestPaths {
             }
         }
         out + rest
+    }
+
+    /// The text of a file as the guest finds it.
+    pub(crate) fn text_of(&self, file: &GuestFile) -> String {
+        match file.readers {
+            FileReaders::All => self.filled(&file.text),
+            FileReaders::GuestUser => file.text.clone(),
+        }
     }
 
     /// All arguments of a guest, filled.
@@ -86,17 +100,31 @@ pub(crate) fn write_files(conf: &Path, spec: &GuestSpec, paths: &GuestPaths) -> 
                 open_directory(&directory)?;
             }
         }
-        without_links::write(&path, paths.filled(&file.text).as_bytes())
-            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o644)))
-            .map_err(|error| named(&path, &error))?;
+        let text = paths.text_of(file);
+        let written = match file.readers {
+            FileReaders::All => without_links::write(&path, text.as_bytes())
+                .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o644))),
+            FileReaders::GuestUser => write_for_user(&path, &text, spec.user),
+        };
+        written.map_err(|error| named(&path, &error))?;
     }
     Ok(())
+}
+
+/// Write a file that a user alone reads; it is closed to all others before anything is in it.
+fn write_for_user(path: &Path, text: &str, user: Option<u32>) -> io::Result<()> {
+    let mut file = without_links::replace(path)?;
+    file.set_permissions(fs::Permissions::from_mode(0o400))?;
+    if let Some(user) = user {
+        fchown(&file, Some(user), Some(user))?;
+    }
+    file.write_all(text.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{GuestFile, spec};
+    use crate::spec::spec;
 
     fn own_paths() -> GuestPaths {
         GuestPaths {
@@ -120,6 +148,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_for_the_user_alone_is_closed_and_taken_as_it_is() {
+        let mut spec = spec("a");
+        spec.files = vec![GuestFile {
+            path: "secrets/A".into(),
+            text: "{port}".into(),
+            readers: FileReaders::GuestUser,
+        }];
+        let base = tempfile::tempdir().expect("temporary directory");
+        write_files(base.path(), &spec, &own_paths()).expect("written");
+        let path = base.path().join("secrets/A");
+        assert_eq!(fs::read_to_string(&path).expect("read"), "{port}");
+        let mode = fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o400);
+    }
+
+    #[test]
     fn files_replace_those_of_the_start_before() {
         let with = |files: &[&str]| GuestSpec {
             files: files
@@ -127,6 +171,7 @@ mod tests {
                 .map(|path| GuestFile {
                     path: (*path).into(),
                     text: "{port}".into(),
+                    readers: FileReaders::All,
                 })
                 .collect(),
             ..spec("a")

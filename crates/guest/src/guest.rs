@@ -1,6 +1,6 @@
 //! A guest, of whatever kind.
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{fmt, net::SocketAddr, path::Path, time::Duration};
 
 use rookery_host::UsageProbe;
 
@@ -19,8 +19,22 @@ pub(crate) const RUN_STEP: &str = "running a command";
 pub struct GuestCommand {
     /// The program and its arguments; no shell reads them.
     pub words: Vec<String>,
+    /// Variables beside those of the guest.
+    pub variables: CommandVariables,
     /// How long it may take.
     pub limit: Duration,
+}
+
+/// Variables of a command: names with values. The values may be secrets, and are not shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct CommandVariables(pub Vec<(String, String)>);
+
+impl fmt::Debug for CommandVariables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set()
+            .entries(self.0.iter().map(|(name, _)| name))
+            .finish()
+    }
 }
 
 /// How such a command ended.

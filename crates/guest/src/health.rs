@@ -15,6 +15,13 @@ use serde::{Deserialize, Serialize};
 pub enum Health {
     /// `GET` of this path is answered 200.
     Http(String),
+    /// `GET` of this path is answered with this status.
+    Page {
+        /// The path.
+        path: String,
+        /// The status.
+        status: u16,
+    },
     /// MariaDB or MySQL greets whoever connects. It listens only when it is ready.
     Mysql,
     /// PostgreSQL takes this user into this database, or asks for a password. It answers from its
@@ -42,7 +49,9 @@ impl Health {
     pub(crate) fn problem(&self) -> Option<String> {
         let plain = |text: &str| !text.is_empty() && !text.contains('\0');
         match self {
-            Self::Http(path) if !path.starts_with('/') || path.contains(char::is_whitespace) => {
+            Self::Http(path) | Self::Page { path, .. }
+                if !path.starts_with('/') || path.contains(char::is_whitespace) =>
+            {
                 Some(format!("`{path}` is no path of a health page"))
             }
             Self::Postgresql { user, database } if !plain(user) || !plain(database) => {
@@ -60,7 +69,7 @@ impl Health {
     pub(crate) fn ask(&self, address: SocketAddr, timeout: Duration) -> Result<(), HealthError> {
         let refusal = self.refusal(address, timeout);
         let asked = match self {
-            Self::Http(path) => format!("{address}{path}"),
+            Self::Http(path) | Self::Page { path, .. } => format!("{address}{path}"),
             Self::Mysql | Self::Postgresql { .. } => address.to_string(),
         };
         match refusal {
@@ -79,7 +88,8 @@ impl Health {
             Ok::<_, io::Error>(stream)
         };
         match self {
-            Self::Http(path) => http(address, path, timeout),
+            Self::Http(path) => http(address, path, 200, timeout),
+            Self::Page { path, status } => http(address, path, *status, timeout),
             Self::Mysql => mysql(&mut connect()?),
             Self::Postgresql { user, database } => postgresql(&mut connect()?, user, database),
         }
@@ -97,10 +107,15 @@ pub(crate) enum HealthError {
     Io { asked: String, source: io::Error },
 }
 
-/// Gives what is answered instead of 200; the status is all that matters.
-fn http(address: SocketAddr, path: &str, timeout: Duration) -> io::Result<Option<String>> {
+/// Gives what is answered instead of this status, which is all that matters.
+fn http(
+    address: SocketAddr,
+    path: &str,
+    status: u16,
+    timeout: Duration,
+) -> io::Result<Option<String>> {
     match http_get(address, path.as_bytes(), timeout) {
-        Ok(answer) if answer.status() == 200 => Ok(None),
+        Ok(answer) if answer.status() == status => Ok(None),
         Ok(answer) => Ok(Some(format!("status {}", answer.status()))),
         Err(HttpGetError::NotHttp { beginning }) => Ok(Some(beginning)),
         Err(HttpGetError::Io(error)) => Err(error),

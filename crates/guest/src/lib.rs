@@ -46,7 +46,7 @@ pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use counters::{DiskCounters, MachineCounters, MachineProbe, OutsideCounters};
 pub use error::{FillError, GuestError, NotReadyReason, StepError, Subject};
 pub use external::RunningSystem;
-pub use guest::{CommandEnd, Guest, GuestCommand, GuestState, ProcessProbe};
+pub use guest::{CommandEnd, CommandVariables, Guest, GuestCommand, GuestState, ProcessProbe};
 pub use health::Health;
 pub use kind::{Kind, LabShape};
 pub use kinds::{
@@ -69,7 +69,7 @@ pub use rookery_study::vm_shape::{
     Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network,
     NetworkShape, Pins, Pool, VmShape,
 };
-pub use spec::{CpuTime, GuestFile, GuestSpec};
+pub use spec::{CpuTime, FileReaders, GuestFile, GuestSpec};
 pub use storage::{InForce, Provision, Volume};
 pub use template::{
     Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,

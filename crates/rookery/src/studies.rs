@@ -1,6 +1,9 @@
 //! The studies that are built into the program: `@quick` stands for `studies/quick.toml`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use include_dir::{Dir, include_dir};
 
@@ -42,6 +45,22 @@ pub(crate) fn all() -> Vec<BuiltIn> {
     all
 }
 
+/// The text of a built-in file that a built-in study names.
+///
+/// # Errors
+/// When there is none of this name.
+pub(crate) fn text_of(name: &str) -> io::Result<String> {
+    let file = DIRECTORY.get_file(name);
+    let text = file.and_then(|file| file.contents_utf8());
+    text.map(str::to_owned)
+        .ok_or_else(|| io::Error::other("it is not built in"))
+}
+
+/// Whether `path` names a built-in study, or one that would have to be.
+pub(crate) fn is_built_in(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.starts_with(MARK))
+}
+
 /// The built-in study that `path` names; `None` where it names a file.
 ///
 /// # Errors
@@ -70,16 +89,23 @@ pub(crate) fn find(name: &str) -> Result<BuiltIn, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use rookery_study::Document;
+    use rookery_study::{Choices, Document};
 
     use super::*;
+    use crate::companions;
 
     #[test]
     fn every_built_in_study_is_right_and_found_by_its_name() {
         let all = all();
         assert!(!all.is_empty());
         for study in all {
-            if let Err(problems) = Document::parse(study.name, study.text) {
+            let marked = format!("{MARK}{}", study.name);
+            let files = companions::of_study(Path::new(&marked), study.text.as_bytes());
+            let choices = Choices {
+                files: &files,
+                ..Choices::default()
+            };
+            if let Err(problems) = Document::parse_with(study.name, study.text, choices) {
                 panic!("{}: {problems}", study.name);
             }
             for name in [study.name.to_owned(), format!("{MARK}{}", study.name)] {

@@ -130,6 +130,24 @@ pub enum StackError {
         /// What became of it.
         reason: String,
     },
+    /// The guest that makes a template did not do it.
+    #[error("{what} failed: {reason}")]
+    NotMade {
+        /// What it was to do.
+        what: &'static str,
+        /// What became of it.
+        reason: String,
+    },
+    /// The value of a secret is not to be had. It is never said.
+    #[error("the secret `{name}` cannot be read from {place}: {source}")]
+    Secret {
+        /// The variable.
+        name: String,
+        /// Where its value should be.
+        place: String,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// The load of a template's database made no progress.
     #[error("the load stood still for {seconds} s")]
     LoadStalled {
@@ -229,6 +247,8 @@ impl Diagnosis for StackError {
             Self::Request { .. } | Self::Page { .. } => "stack::page",
             Self::Command { .. } => "stack::command",
             Self::Ended { .. } | Self::Late { .. } | Self::NotStopped { .. } => "stack::server",
+            Self::NotMade { .. } => "stack::install",
+            Self::Secret { .. } => "stack::secret",
             Self::LoadStalled { .. } | Self::LoadBroken { .. } => "stack::load",
             Self::Builder { source, .. } => source.code(),
             Self::Copy { .. } | Self::Io { .. } => "stack::file",
@@ -261,6 +281,13 @@ impl Diagnosis for StackError {
             Self::Guest(error) => return error.help(),
             Self::OtherWorkload { .. } | Self::OtherData { .. } => {
                 "choose a stack that serves the workload of the study"
+            }
+            Self::NotMade { .. } => {
+                "see the end of the guest's log; correct `install` of [stack], or give it more \
+                 time by `install_limit`"
+            }
+            Self::Secret { .. } => {
+                "write the value into this file, or set this variable, and start again"
             }
             Self::Ended { .. } | Self::Late { .. } | Self::NotStopped { .. } => {
                 "see the guest's log; give the guest more memory or CPU"

@@ -25,6 +25,7 @@ mod foreign;
 mod http_server;
 pub mod lamp;
 mod open;
+mod packages;
 mod page;
 pub mod root;
 pub mod sample;

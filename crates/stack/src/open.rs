@@ -4,7 +4,7 @@ use rookery_study::{SimulatedUse, StackUse, Study, WorkloadKind};
 
 use crate::{
     Stack, StackError, StackPart,
-    foreign::ExternalStack,
+    foreign::{ExternalStack, ImageStack},
     stacks::{DatabaseStack, EmbeddedStack, LampStack, SqliteStack, open_sample},
 };
 
@@ -52,6 +52,7 @@ pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackE
         StackUse::Sqlite => Box::new(SqliteStack::new(study)?),
         StackUse::Bundled => bundled(study)?,
         StackUse::External(wanted) => Box::new(ExternalStack::new(study, wanted)),
+        StackUse::Image(wanted) => Box::new(ImageStack::new(study, wanted)),
         StackUse::Simulated(system) => return Ok(OpenStack::Simulated(system)),
     }))
 }
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     /// Every stack, as studies write it.
-    const STACKS: [&str; 8] = [
+    const STACKS: [&str; 9] = [
         "embedded",
         "lamp",
         "mariadb",
@@ -99,17 +100,26 @@ mod tests {
         "sqlite",
         "bundled",
         "external",
+        "image",
         "simulated",
     ];
 
     /// A study of a workload on a stack; `None` where the grammar refuses that.
     fn study(workload: WorkloadKind, stack: &str) -> Option<Study> {
-        let kind = if stack == "simulated" { "fake" } else { "bare" };
-        let (target, guests) = if stack == "external" {
-            ("target = \"http://127.0.0.1:8080\"", String::new())
-        } else {
-            let guest = format!("[guest]\nkind = \"{kind}\"\nmemory = \"512MiB per guest\"\n");
-            ("", guest)
+        let kind = match stack {
+            "simulated" => "fake",
+            "image" => "container",
+            _ => "bare",
+        };
+        let guest = format!("[guest]\nkind = \"{kind}\"\nmemory = \"512MiB per guest\"\n");
+        let (target, guests) = match stack {
+            "external" => ("target = \"http://127.0.0.1:8080\"", String::new()),
+            "image" => (
+                "packages = [\"python3\"]\nport = 80\n\
+                 services = [{name = \"web\", command = [\"python3\"]}]",
+                guest,
+            ),
+            _ => ("", guest),
         };
         let text = format!(
             r#"

@@ -20,13 +20,26 @@ pub(crate) fn get(
     address: SocketAddr,
     path: &str,
 ) -> Result<String, StackError> {
+    get_with(network, address, path, 200)
+}
+
+/// The same, where the answer shall have this status.
+///
+/// # Errors
+/// When it has another one, or there is none.
+pub(crate) fn get_with(
+    network: Option<&Path>,
+    address: SocketAddr,
+    path: &str,
+    wanted: u16,
+) -> Result<String, StackError> {
     let url = format!("http://{address}{path}");
     let answer = match in_netns(network, || page(address, path)) {
         Ok(answer) => answer,
         Err(source) => return Err(StackError::Request { url, source }),
     };
     match answer {
-        Ok((200, body)) => Ok(String::from_utf8_lossy(&body).into_owned()),
+        Ok((status, body)) if status == wanted => Ok(String::from_utf8_lossy(&body).into_owned()),
         Ok((status, _)) => Err(StackError::Page {
             url,
             what: format!("the answer has the status {status}"),

@@ -1,8 +1,9 @@
 //! The root file systems of container guests, from distribution packages.
 //!
-//! [`build_root`] lets mmdebstrap fetch and unpack the packages. It does not configure them:
-//! nothing in a guest reads `/etc/apache2` or `/etc/php`, no maintainer script runs on this host,
-//! and half of the time is saved. A guest's configuration is all Rookery's own.
+//! [`build_root`] lets mmdebstrap fetch and unpack the packages. It does not configure those of
+//! its own stacks: nothing in a guest reads `/etc/apache2` or `/etc/php`, no maintainer script runs
+//! on this host, and half of the time is saved. A guest's configuration is all Rookery's own.
+//! The packages that a user names are installed: their scripts run in the new root.
 
 mod command;
 mod error;
@@ -29,6 +30,8 @@ pub enum RootKind {
     Mariadb,
     /// PostgreSQL alone.
     Postgresql,
+    /// What the user names.
+    Image,
 }
 
 impl RootKind {
@@ -39,7 +42,13 @@ impl RootKind {
             Self::Lamp => "lamp",
             Self::Mariadb => "mariadb",
             Self::Postgresql => "postgresql",
+            Self::Image => "image",
         }
+    }
+
+    /// Whether the scripts of packages run, as on an installed system.
+    fn installs(self) -> bool {
+        self == Self::Image
     }
 
     fn packages(self) -> &'static [&'static str] {
@@ -53,6 +62,7 @@ impl RootKind {
             ],
             Self::Mariadb => &["mariadb-server-core"],
             Self::Postgresql => &["postgresql"],
+            Self::Image => &[],
         }
     }
 }
@@ -103,6 +113,19 @@ impl RootRecipe {
             mirror: sources.map(str::to_owned).next(),
             suite,
         }
+    }
+
+    /// These packages, of the release and the sources of [`RootRecipe::of_host`].
+    #[must_use]
+    pub fn of_packages(packages: &[String]) -> Self {
+        let mut recipe = Self::of_host(RootKind::Image);
+        let own = std::mem::take(&mut recipe.packages);
+        recipe.packages = packages.to_vec();
+        recipe.packages.sort();
+        recipe.packages.dedup();
+        let more = own.into_iter().filter(|own| !packages.contains(own));
+        recipe.packages.extend(more);
+        recipe
     }
 
     /// The same of another release (then from mmdebstrap's default mirror) or from another mirror.
@@ -174,6 +197,8 @@ pub enum RootStep {
         /// All.
         total: u32,
     },
+    /// Packages are installed: their scripts run.
+    Installing,
     /// The rest is cleaned up.
     Completion,
 }
@@ -184,6 +209,7 @@ impl fmt::Display for RootStep {
             Self::Lists => f.write_str("fetching lists of packages"),
             Self::Packages { done, total } => write!(f, "fetching packages: {done} of {total}"),
             Self::Unpacking { total } => write!(f, "unpacking {total} packages"),
+            Self::Installing => f.write_str("installing packages"),
             Self::Completion => f.write_str("cleaning up"),
         }
     }
@@ -210,7 +236,8 @@ pub fn check_host() -> Result<(), RootError> {
 }
 
 /// Build the root in the empty directory `root`; gives the versions of the servers in it
-/// (`mariadb`, `apache`, `php`, `postgresql`), and the release.
+/// (`mariadb`, `apache`, `php`, `postgresql`) or of the packages that the user named, and the
+/// release.
 ///
 /// # Errors
 /// See [`RootError`]; what is in `root` then is of no use. When `stop` is set, mmdebstrap is ended

@@ -22,6 +22,8 @@
 //! ```toml
 //! [guest]
 //! user_namespace = true      # started by root: enter a user namespace first, so that no service believes to be root
+//! secrets = "/conf/secrets"  # files with the values of variables that all services have
+//! ends_when_done = true      # the guest makes something: it ends when its oneshots are done
 //! ipc_namespace = true       # shared memory of its own, where that is allowed: none is left behind
 //!
 //! [[service]]
@@ -55,13 +57,14 @@ mod namespace;
 mod output;
 mod process;
 mod ready;
+mod secrets;
 mod services;
 mod signals;
 
 use rookery_diagnosis::Diagnosis;
 use std::{io, path::Path};
 
-pub use services::{ParseReadyError, Ready, Service, Services, ServicesError, StopWith};
+pub use services::{Ready, Service, Services, ServicesError, StopWith};
 
 /// Why a guest ended otherwise than by an asked and orderly stop.
 #[derive(Debug, thiserror::Error)]

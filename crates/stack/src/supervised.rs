@@ -1,6 +1,6 @@
 //! What a guest whose servers run under the supervisor is given.
 
-use rookery_guest::{GuestFile, Health};
+use rookery_guest::{FileReaders, GuestFile, Health};
 
 use crate::service::Service;
 
@@ -36,7 +36,11 @@ impl SupervisedService {
             files: self
                 .files
                 .into_iter()
-                .map(|(path, text)| GuestFile { path, text })
+                .map(|(path, text)| GuestFile {
+                    path,
+                    text,
+                    readers: FileReaders::All,
+                })
                 .collect(),
             port,
             health,

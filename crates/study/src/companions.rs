@@ -9,11 +9,18 @@ use toml::de::{DeTable, DeValue};
 
 use crate::source::Source;
 
-/// The section in which files are named.
-const SECTION: &str = "workload";
+/// The sections in which files are named, each with the keys whose values are names of files,
+/// anywhere below it.
+const SECTIONS: [(&str, FileKeys); 2] = [("workload", &WORKLOAD_KEYS), ("stack", &["from"])];
+
+/// Keys whose values are names of files.
+type FileKeys = &'static [&'static str];
+
+/// Those of a workload, and of a file of its own.
+const WORKLOAD_KEYS: [&str; 3] = ["file", "csv", "setup_file"];
 
 /// Most files that one study may name.
-const MOST_FILES: usize = 16;
+const MOST_FILES: usize = 48;
 /// Most bytes of one of them.
 pub const MOST_COMPANION_BYTES: usize = 128 * 1024;
 
@@ -35,13 +42,13 @@ pub enum CompanionContent {
     Unreadable(String),
 }
 
-/// The names of the files that a study names, relative to its directory: at most 16. A text that is
+/// The names of the files that a study names, relative to its directory: at most 48. A text that is
 /// no TOML names none.
 #[must_use]
 pub fn companion_names(study: &str) -> Vec<String> {
     let (root, _) = DeTable::parse_recoverable(study);
     let mut names = Vec::new();
-    collect(root.get_ref(), "", false, &mut names);
+    collect(root.get_ref(), "", None, &mut names);
     names
 }
 
@@ -51,31 +58,24 @@ pub fn companion_names(study: &str) -> Vec<String> {
 pub fn names_in_companion(name: &str, text: &str) -> Vec<String> {
     let (root, _) = DeTable::parse_recoverable(text);
     let mut names = Vec::new();
-    collect(root.get_ref(), name, true, &mut names);
+    collect(root.get_ref(), name, Some(&WORKLOAD_KEYS), &mut names);
     names
 }
 
-/// The keys whose values are names of files, anywhere below a workload.
-const FILE_KEYS: [&str; 3] = ["file", "csv", "setup_file"];
-
-fn collect(table: &DeTable<'_>, from: &str, inside: bool, names: &mut Vec<String>) {
+fn collect(table: &DeTable<'_>, from: &str, inside: Option<FileKeys>, names: &mut Vec<String>) {
     for (key, value) in table {
         let key = key.get_ref().as_ref();
-        let wanted = inside && FILE_KEYS.contains(&key);
-        collect_value(
-            value.get_ref(),
-            from,
-            inside || key == SECTION,
-            wanted,
-            names,
-        );
+        let wanted = inside.is_some_and(|keys| keys.contains(&key));
+        let section = || SECTIONS.iter().find(|(name, _)| *name == key);
+        let below = inside.or_else(|| section().map(|(_, keys)| *keys));
+        collect_value(value.get_ref(), from, below, wanted, names);
     }
 }
 
 fn collect_value(
     value: &DeValue<'_>,
     from: &str,
-    inside: bool,
+    inside: Option<FileKeys>,
     wanted: bool,
     names: &mut Vec<String>,
 ) {
@@ -185,7 +185,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_found_below_workloads_alone() {
+    fn files_are_found_below_workloads_and_stacks_alone() {
+        let image = "[stack]\nfiles = [{from = \"a.php\"}, {from = \"b/c.conf\"}]\nfile = \"d\"";
+        assert_eq!(companion_names(image), ["a.php", "b/c.conf"]);
         let study = "file = \"no\"\n[workload]\nfile = [\"a.toml\", \"b/c.toml\"]\n\
                      [[layout]]\nworkload.file = \"a.toml\"\n[layout.workload.x]\ncsv = \"d.csv\"\n";
         assert_eq!(companion_names(study), ["a.toml", "d.csv", "b/c.toml"]);

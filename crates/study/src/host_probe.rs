@@ -112,9 +112,18 @@ fn add<T: Named>(known: &mut Vec<T>, name: &str) {
 }
 
 fn probe(guest: GuestKind, stack: StackKind, workload: WorkloadKind) -> Option<Document> {
+    // What must be said of a stack, and of what it serves.
+    let (served, own) = match stack {
+        StackKind::Image => (
+            "operation = [{name = \"a\", path = \"/\"}]\n",
+            "packages = [\"base-files\"]\nport = 8080\nservices = [{name = \"a\", command = \
+             [\"a\"]}]\n",
+        ),
+        _ => ("", ""),
+    };
     let text = format!(
-        "title = \"host\"\n[workload]\nkind = \"{}\"\n[load]\nusers = 1\n[stack]\nkind = \
-         \"{}\"\n[guest]\nkind = \"{}\"\n[[layout]]\nname = \"host\"\n",
+        "title = \"host\"\n[workload]\nkind = \"{}\"\n{served}[load]\nusers = 1\n[stack]\nkind = \
+         \"{}\"\n{own}[guest]\nkind = \"{}\"\n[[layout]]\nname = \"host\"\n",
         workload.name(),
         Named::name(stack),
         guest.name()

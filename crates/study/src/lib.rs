@@ -28,12 +28,14 @@ mod foreign_use;
 mod grammar;
 mod host_file;
 mod host_probe;
+mod image_use;
 mod model;
 mod names;
 mod overrides;
 mod plan;
 mod planning;
 mod problem;
+mod readiness;
 mod reading;
 mod reference;
 mod render;
@@ -63,6 +65,9 @@ pub use expression::{
 pub use foreign_use::{ExternalUse, StackCommands, UsageSource};
 pub use grammar::kinds::{ParseDurationError, parse_duration};
 pub use host_probe::host_probes;
+pub use image_use::{
+    ImageFile, ImageInstall, ImageRoot, ImageService, ImageUse, SecretSource, StopSignalName,
+};
 pub use model::{Measure, Study};
 pub use names::{Named, nearest as nearest_name};
 pub use plan::{
@@ -71,6 +76,7 @@ pub use plan::{
 };
 pub use planning::CannotPlan;
 pub use problem::{Code, Problem, Problems};
+pub use readiness::{ParseReadinessError, Readiness};
 pub use reference::{reference, reference_of, reference_tables};
 pub use render::render_plan;
 pub use schema::json_schema;

@@ -3,6 +3,7 @@
 use toml::de::DeTable;
 
 mod external;
+mod image;
 
 use crate::{
     design::Design,
@@ -38,6 +39,7 @@ pub(crate) fn read_study(
     reader.knows(crate::scale::SECTION);
     reader.finish();
     external::check(&mut sections, context);
+    image::check(&sections, context);
     if let Some(mut workload) = sections.workload.take() {
         check_workload(&workload, &sections, context);
         let mut others = sections.others();
@@ -202,6 +204,10 @@ fn check_load_time(sections: &Sections, context: &mut Context) {
         let message = "a system that runs already has its data: there is no load to be measured";
         refuse("stack.kind", message, "write another `kind` in [stack]");
     }
+    if kind == Some(StackKind::Image) {
+        let message = "what an image holds is its own matter: there is no load to be measured";
+        refuse("stack.kind", message, "write another `kind` in [stack]");
+    }
     let in_files = matches!(
         kind,
         Some(StackKind::Embedded | StackKind::Sqlite | StackKind::Bundled)
@@ -296,6 +302,7 @@ fn check_storage(sections: &Sections, context: &mut Context) {
             Some(StackKind::Sqlite) => "SQLite",
             Some(StackKind::Bundled) => "bundled",
             Some(StackKind::External) => "external",
+            Some(StackKind::Image) => "image",
         };
         let message =
             format!("`storage.pool` is \"raw\", but the {stack} stack keeps its data in files");

@@ -4,7 +4,12 @@ use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Expression, ExpressionError, foreign_use::ExternalUse, names::Named};
+use crate::{
+    Expression, ExpressionError,
+    foreign_use::{ExternalUse, StackCommands},
+    image_use::ImageUse,
+    names::Named,
+};
 
 /// The stack section: which stack, with the keys that it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +34,8 @@ pub enum StackUse {
     Bundled,
     /// A system of the user that runs already.
     External(ExternalUse),
+    /// A server of the user, made into guests.
+    Image(Box<ImageUse>),
     /// A system that is computed instead of run.
     Simulated(SimulatedUse),
 }
@@ -44,6 +51,7 @@ impl StackUse {
             Self::Sqlite => StackKind::Sqlite,
             Self::Bundled => StackKind::Bundled,
             Self::External(_) => StackKind::External,
+            Self::Image(_) => StackKind::Image,
             Self::Simulated(_) => StackKind::Simulated,
         }
     }
@@ -55,7 +63,11 @@ impl StackUse {
             Self::Embedded { pages, .. } => Some(*pages),
             Self::Lamp(lamp) => Some(lamp.pages),
             Self::Simulated(system) => Some(system.pages),
-            Self::Database(_) | Self::Sqlite | Self::Bundled | Self::External(_) => None,
+            Self::Database(_)
+            | Self::Sqlite
+            | Self::Bundled
+            | Self::External(_)
+            | Self::Image(_) => None,
         }
     }
 
@@ -82,6 +94,25 @@ impl StackUse {
     pub fn external(&self) -> Option<&ExternalUse> {
         match self {
             Self::External(system) => Some(system),
+            _ => None,
+        }
+    }
+
+    /// The image, where guests are made from one.
+    #[must_use]
+    pub fn image(&self) -> Option<&ImageUse> {
+        match self {
+            Self::Image(image) => Some(image),
+            _ => None,
+        }
+    }
+
+    /// The commands of the user, where the stack is the user's own.
+    #[must_use]
+    pub fn commands(&self) -> Option<&StackCommands> {
+        match self {
+            Self::External(system) => Some(&system.commands),
+            Self::Image(image) => Some(&image.commands),
             _ => None,
         }
     }
@@ -115,6 +146,8 @@ pub enum StackKind {
     Bundled,
     /// A system of the user that runs already: nothing is made or started.
     External,
+    /// A server of the user, made into guests from packages and files.
+    Image,
     /// No stack at all: trials are computed from a queueing model, in virtual time.
     Simulated,
 }

@@ -120,7 +120,10 @@ fn is_plain(path: &str) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{Health, spec::GuestFile};
+    use crate::{
+        Health,
+        spec::{FileReaders, GuestFile},
+    };
 
     pub(crate) fn spec(name: &str) -> GuestSpec {
         GuestSpec {
@@ -169,6 +172,7 @@ pub(crate) mod tests {
                 .map(|path| GuestFile {
                     path: (*path).into(),
                     text: "{port}".into(),
+                    readers: FileReaders::All,
                 })
                 .collect(),
             ..spec("a")

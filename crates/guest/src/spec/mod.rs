@@ -2,6 +2,8 @@
 
 mod check;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::health::Health;
@@ -11,13 +13,43 @@ pub(crate) use check::check_spec;
 pub(crate) use check::tests::spec;
 
 /// A file that is written for a guest before each of its starts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestFile {
     /// Where, below the guest's directory of such files (`{conf}`): plain components, as in
     /// `htdocs/index.php`.
     pub path: String,
-    /// Content; placeholders as in [`GuestSpec::args`].
+    /// Content; placeholders as in [`GuestSpec::args`], but not in one that the guest's user alone
+    /// reads.
     pub text: String,
+    /// Who may read it.
+    #[serde(default)]
+    pub readers: FileReaders,
+}
+
+impl fmt::Debug for GuestFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.readers {
+            FileReaders::All => self.text.as_str(),
+            // It may be a secret.
+            FileReaders::GuestUser => "...",
+        };
+        f.debug_struct("GuestFile")
+            .field("path", &self.path)
+            .field("text", &text)
+            .field("readers", &self.readers)
+            .finish()
+    }
+}
+
+/// Who may read a file of a guest, on its host as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileReaders {
+    /// Every user.
+    #[default]
+    All,
+    /// The user of the guest's first process, and root. Containers alone hold to it.
+    GuestUser,
 }
 
 /// The CPU time of a guest.
@@ -133,6 +165,7 @@ mod tests {
             files: vec![GuestFile {
                 path: "htdocs/index.php".into(),
                 text: "{port}".into(),
+                readers: FileReaders::GuestUser,
             }],
             user: Some(33),
             sockets: vec!["mysql.sock".into()],
@@ -143,7 +176,13 @@ mod tests {
             ..check::tests::spec("g1")
         };
         assert_eq!(round_trip(&spec), spec);
-        for health in [Health::Mysql, Health::Http("/health".into())] {
+        let shown = format!("{spec:?}");
+        assert!(!shown.contains("{port}"), "a secret is not shown: {shown}");
+        let page = Health::Page {
+            path: "/".into(),
+            status: 302,
+        };
+        for health in [Health::Mysql, Health::Http("/health".into()), page] {
             assert_eq!(round_trip(&health), health);
         }
         for shape in [

@@ -24,6 +24,7 @@ pub(super) fn digest(recipe: &Recipe<'_>) -> io::Result<String> {
         Fill::DataOnly(_) => ("data only", Vec::new()),
         Fill::Program => ("program", digest_of_file(&recipe.program)?),
         Fill::Root(_) => ("root", Vec::new()),
+        Fill::Files(_) => ("files", Vec::new()),
     };
     let mut whole = Sha256::new();
     for part in [

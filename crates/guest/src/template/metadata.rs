@@ -26,6 +26,8 @@ pub enum LayerKind {
     Data,
     /// A program alone.
     Program,
+    /// Files on a root.
+    Files,
 }
 
 /// Content of [`FILE`].
@@ -76,6 +78,7 @@ pub(super) fn write(
             Fill::Root(_) => LayerKind::Root,
             Fill::Data(_) | Fill::DataOnly(_) => LayerKind::Data,
             Fill::Program => LayerKind::Program,
+            Fill::Files(_) => LayerKind::Files,
         }),
         base: recipe.base.map(|base| base.digest.clone()),
         size_mib: bytes_on_disk(part)? as f64 / f64::from(1 << 20),

@@ -83,6 +83,13 @@ pub(crate) fn build(
             StepError::Refused(what.to_owned()),
         ));
     }
+    if matches!(recipe.fill, Fill::Files(_)) && recipe.base.is_none() {
+        let what = "files are put on a base";
+        return Err(GuestError::in_template(
+            "reading the recipe",
+            StepError::Refused(what.to_owned()),
+        ));
+    }
     let digest = digest(recipe).map_err(|error| {
         GuestError::in_template("reading the program", HostError::at(&recipe.program, error))
     })?;
@@ -291,6 +298,14 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
         }
         Fill::Program => {
             install_program(host, recipe, &root)?;
+            Filled::default()
+        }
+        Fill::Files(fill_files) => {
+            const STEP: &str = "putting files on the root";
+            host.step("template files")
+                .map_err(|error| GuestError::in_template(STEP, error))?;
+            fill_files(&root)
+                .map_err(|error| GuestError::in_template(STEP, StepError::Fill(error)))?;
             Filled::default()
         }
         Fill::Data(fill_data) | Fill::DataOnly(fill_data) => {

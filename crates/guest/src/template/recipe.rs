@@ -30,6 +30,9 @@ pub enum Fill<'a> {
     /// holds no program (a new program leaves it valid): it is a base for data layers, not for
     /// guests.
     Root(&'a (dyn Fn(&Path) -> Result<Versions, FillError> + Sync)),
+    /// Puts files and links on a base, in an empty directory that is laid over it. The layer holds
+    /// no program, as that of a root.
+    Files(&'a (dyn Fn(&Path) -> Result<(), FillError> + Sync)),
 }
 
 impl fmt::Debug for Fill<'_> {
@@ -39,6 +42,7 @@ impl fmt::Debug for Fill<'_> {
             Self::DataOnly(_) => "DataOnly",
             Self::Program => "Program",
             Self::Root(_) => "Root",
+            Self::Files(_) => "Files",
         })
     }
 }

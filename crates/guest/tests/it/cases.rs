@@ -283,6 +283,7 @@ fn files_arrive_filled(kind: Kind) {
     with_files.files = vec![rookery_guest::GuestFile {
         path: "deep/conf.php".into(),
         text: "{listen} {address} {port} {data} {conf} {run} {nothing}".into(),
+        readers: rookery_guest::FileReaders::All,
     }];
     let mut guest = healthy(&*lab, &with_files);
     let log = guest.log_tail(1000);

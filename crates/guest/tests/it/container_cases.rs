@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rookery_guest::{GuestFile, GuestSpec, GuestState, Kind};
+use rookery_guest::{FileReaders, GuestFile, GuestSpec, GuestState, Kind};
 
 use crate::{
     Case,
@@ -209,6 +209,7 @@ pub(crate) fn is_barred(way: &str) {
         files: vec![GuestFile {
             path: "a".into(),
             text: "told".into(),
+            readers: FileReaders::All,
         }],
         ..spec(number, &[])
     };
@@ -237,6 +238,7 @@ fn files_cannot_be_changed_inside(kind: Kind) {
         files: vec![GuestFile {
             path: "a".into(),
             text: "told".into(),
+            readers: FileReaders::All,
         }],
         ..spec(1, &[])
     };

@@ -337,6 +337,37 @@ vcpus = {vcpus}
     )
 }
 
+/// Processes of this name in guests of the run that `child` conducts: it has the only run directory
+/// of its place.
+pub(crate) fn processes_of(child: &Child, name: &str) -> Vec<u32> {
+    let directory = fs::read_link(format!("/proc/{}/cwd", child.id())).expect("it runs");
+    let runs = fs::read_dir(directory.join("runs")).expect("runs");
+    let labels: Vec<String> = runs
+        .flatten()
+        .filter_map(|run| {
+            Some(
+                run.file_name()
+                    .to_string_lossy()
+                    .rsplit('-')
+                    .next()?
+                    .to_owned(),
+            )
+        })
+        .map(|id| format!("ROOKERY_RUN={id}"))
+        .collect();
+    let processes = fs::read_dir("/proc").expect("processes").flatten();
+    let own = processes.filter_map(|entry| {
+        let pid: u32 = entry.file_name().to_string_lossy().parse().ok()?;
+        let comm = fs::read_to_string(entry.path().join("comm")).ok()?;
+        let environ = fs::read(entry.path().join("environ")).ok()?;
+        let labelled = environ
+            .split(|byte| *byte == 0)
+            .any(|variable| labels.iter().any(|label| label.as_bytes() == variable));
+        (labelled && comm.trim() == name).then_some(pid)
+    });
+    own.collect()
+}
+
 /// Whether the root tests are to run. They must not be skipped silently: only an explicit wish
 /// skips them.
 pub(crate) fn root_tests() -> bool {

@@ -15,6 +15,7 @@ mod groups;
 mod guest_death;
 mod host;
 mod http;
+mod images;
 mod interrupt;
 mod lamp;
 mod lamp_ends;
@@ -36,6 +37,7 @@ mod stored;
 mod template;
 mod void;
 mod walk;
+mod wordpress;
 
 /// A trial wants the machine to itself.
 const ONE_AT_A_TIME: bool = true;

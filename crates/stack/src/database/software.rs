@@ -8,7 +8,10 @@ use std::{
 use rookery_host::bound_command;
 
 use super::{DatabaseError, Engine};
-use crate::lamp::software::{BOOTSTRAP, MARIADB_SHARE, is_package, package_versions};
+use crate::{
+    lamp::software::{BOOTSTRAP, MARIADB_SHARE},
+    packages::{is_package, package_versions},
+};
 
 /// Where the packages put PostgreSQL, one directory for each major version.
 const POSTGRESQL: &str = "/usr/lib/postgresql";

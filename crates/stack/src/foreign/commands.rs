@@ -1,6 +1,6 @@
 //! The user's own commands: how they are run, and what is read in what they say.
 
-use rookery_guest::{Guest, GuestCommand};
+use rookery_guest::{CommandVariables, Guest, GuestCommand};
 use rookery_study::StackCommands;
 use rookery_workload::FoundRow;
 
@@ -19,91 +19,120 @@ struct Order<'a> {
     words: &'a [String],
 }
 
-/// Put back what the trial before changed.
-pub(super) fn reset(commands: &StackCommands, guest: &dyn Guest) -> Result<(), StackError> {
-    let order = Order {
-        key: "reset",
-        words: &commands.reset,
-    };
-    run(commands, &order, guest).map(drop)
+/// The commands that a user gives for a stack, with what they are told.
+pub(super) struct UserCommands<'a> {
+    commands: &'a StackCommands,
+    variables: CommandVariables,
+    /// Texts that are not kept, whatever a command says.
+    hidden: Vec<String>,
 }
 
-/// Bring the system into the state in which the load shall find it.
-pub(super) fn prepare(commands: &StackCommands, guest: &dyn Guest) -> Result<(), StackError> {
-    let order = Order {
-        key: "prepare",
-        words: &commands.prepare,
-    };
-    run(commands, &order, guest).map(drop)
-}
+impl<'a> UserCommands<'a> {
+    /// Without any variables but those of their guest.
+    pub(super) fn new(commands: &'a StackCommands) -> Self {
+        Self::with(commands, CommandVariables::default(), Vec::new())
+    }
 
-/// The settings in force.
-pub(super) fn settings(
-    commands: &StackCommands,
-    guest: &dyn Guest,
-) -> Result<Vec<EffectiveSetting>, StackError> {
-    let order = Order {
-        key: "read_settings",
-        words: &commands.read_settings,
-    };
-    let said = run(commands, &order, guest)?;
-    let read = said.lines().take(MOST_LINES).filter_map(pair);
-    Ok(read
-        .map(|(name, value)| EffectiveSetting {
-            name: format!("stack.{name}"),
-            asked: String::new(),
-            in_force: value.to_owned(),
-        })
-        .collect())
-}
+    /// With these variables; the hidden texts are not kept of what the commands say.
+    pub(super) fn with(
+        commands: &'a StackCommands,
+        variables: CommandVariables,
+        hidden: Vec<String>,
+    ) -> Self {
+        Self {
+            commands,
+            variables,
+            hidden,
+        }
+    }
 
-/// How much the audit looks for.
-pub(super) fn audit_scope(commands: &StackCommands) -> AuditScope {
-    if commands.audit.is_empty() {
-        AuditScope::Nothing
-    } else {
-        AuditScope::Counted
+    /// Put back what the trial before changed.
+    pub(super) fn reset(&self, guest: &dyn Guest) -> Result<(), StackError> {
+        let order = Order {
+            key: "reset",
+            words: &self.commands.reset,
+        };
+        self.run(&order, guest).map(drop)
+    }
+
+    /// Bring the system into the state in which the load shall find it.
+    pub(super) fn prepare(&self, guest: &dyn Guest) -> Result<(), StackError> {
+        let order = Order {
+            key: "prepare",
+            words: &self.commands.prepare,
+        };
+        self.run(&order, guest).map(drop)
+    }
+
+    /// The settings in force.
+    pub(super) fn settings(&self, guest: &dyn Guest) -> Result<Vec<EffectiveSetting>, StackError> {
+        let order = Order {
+            key: "read_settings",
+            words: &self.commands.read_settings,
+        };
+        let said = self.run(&order, guest)?;
+        let read = said.lines().take(MOST_LINES).filter_map(pair);
+        Ok(read
+            .map(|(name, value)| EffectiveSetting {
+                name: format!("stack.{name}"),
+                asked: String::new(),
+                in_force: value.to_owned(),
+            })
+            .collect())
+    }
+
+    /// How much the audit looks for.
+    pub(super) fn audit_scope(&self) -> AuditScope {
+        if self.commands.audit.is_empty() {
+            AuditScope::Nothing
+        } else {
+            AuditScope::Counted
+        }
+    }
+
+    /// What the user's audit finds. That it fails is a fault of what it looks at, and its words say
+    /// which.
+    pub(super) fn audit(&self, guest: &dyn Guest) -> Result<Found, StackError> {
+        let order = Order {
+            key: "audit",
+            words: &self.commands.audit,
+        };
+        match self.run(&order, guest) {
+            Ok(said) => Ok(counted(&said)),
+            Err(error @ StackError::Command { .. }) => Ok(Found {
+                faults: vec![error.to_string()],
+                ..Found::default()
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Run a command where the system is; gives its words.
+    fn run(&self, order: &Order<'_>, guest: &dyn Guest) -> Result<String, StackError> {
+        if order.words.is_empty() {
+            return Ok(String::new());
+        }
+        let end = guest.run(&GuestCommand {
+            words: order.words.to_vec(),
+            variables: self.variables.clone(),
+            limit: self.commands.limit,
+        })?;
+        let output = without(&end.output, &self.hidden);
+        match end.failure {
+            None => Ok(output),
+            Some(failure) => Err(StackError::Command {
+                key: order.key,
+                failure,
+                output: shown(&output),
+            }),
+        }
     }
 }
 
-/// What the user's audit finds. That it fails is a fault of what it looks at, and its words say
-/// which.
-pub(super) fn audit(commands: &StackCommands, guest: &dyn Guest) -> Result<Found, StackError> {
-    let order = Order {
-        key: "audit",
-        words: &commands.audit,
-    };
-    match run(commands, &order, guest) {
-        Ok(said) => Ok(counted(&said)),
-        Err(error @ StackError::Command { .. }) => Ok(Found {
-            faults: vec![error.to_string()],
-            ..Found::default()
-        }),
-        Err(error) => Err(error),
-    }
-}
-
-/// Run a command where the system is; gives its words.
-fn run(
-    commands: &StackCommands,
-    order: &Order<'_>,
-    guest: &dyn Guest,
-) -> Result<String, StackError> {
-    if order.words.is_empty() {
-        return Ok(String::new());
-    }
-    let end = guest.run(&GuestCommand {
-        words: order.words.to_vec(),
-        limit: commands.limit,
-    })?;
-    match end.failure {
-        None => Ok(end.output),
-        Some(failure) => Err(StackError::Command {
-            key: order.key,
-            failure,
-            output: shown(&end.output),
-        }),
-    }
+/// A text without the hidden ones.
+fn without(text: &str, hidden: &[String]) -> String {
+    let long = hidden.iter().filter(|hidden| !hidden.trim().is_empty());
+    long.fold(text.to_owned(), |text, hidden| text.replace(hidden, "***"))
 }
 
 /// What an audit counted, line by line; everything else that it says is kept as it is.
@@ -160,6 +189,15 @@ mod tests {
         assert_eq!(found.remarks, ["looking ...; size = big"]);
         assert_eq!(counted(""), Found::default());
         assert!(counted("x = -1\n= 3\nno\n").rows.is_empty());
+    }
+
+    #[test]
+    fn secrets_are_not_kept() {
+        let hidden = ["hunter2".to_owned(), String::new()];
+        assert_eq!(
+            without("the password is hunter2", &hidden),
+            "the password is ***"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use rookery_guest::{Guest, Health, Kind, RunningSystem};
 use rookery_study::{ExternalUse, Point, PointData, StackCommands, Study, Workload, WorkloadKind};
 
-use super::commands;
+use super::commands::UserCommands;
 use crate::{
     AuditScope, BuiltStack, DatabaseLoader, EffectiveSetting, Found, GuestStack, Origin,
     RunningGuests, Stack, StackContext, StackError,
@@ -91,7 +91,7 @@ impl RunningGuests for ExternalGuests {
     }
 
     fn reset(&self, guest: &dyn Guest) -> Result<(), StackError> {
-        commands::reset(&self.commands, guest)
+        UserCommands::new(&self.commands).reset(guest)
     }
 }
 
@@ -101,7 +101,7 @@ impl GuestStack for ExternalGuests {
     }
 
     fn warm(&self, _context: &StackContext<'_>, guest: &mut dyn Guest) -> Result<(), StackError> {
-        commands::prepare(&self.commands, guest)
+        UserCommands::new(&self.commands).prepare(guest)
     }
 
     fn settings(
@@ -111,7 +111,7 @@ impl GuestStack for ExternalGuests {
         _point: &Point,
         _index: usize,
     ) -> Result<Vec<EffectiveSetting>, StackError> {
-        commands::settings(&self.commands, guest)
+        UserCommands::new(&self.commands).settings(guest)
     }
 
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
@@ -122,7 +122,7 @@ impl GuestStack for ExternalGuests {
     }
 
     fn audit_scope(&self) -> AuditScope {
-        commands::audit_scope(&self.commands)
+        UserCommands::new(&self.commands).audit_scope()
     }
 
     /// Whether it died or not: it is left as it is, and the user's audit looks where it likes.
@@ -132,6 +132,6 @@ impl GuestStack for ExternalGuests {
         guest: &mut dyn Guest,
         _died: bool,
     ) -> Result<Found, StackError> {
-        commands::audit(&self.commands, guest)
+        UserCommands::new(&self.commands).audit(guest)
     }
 }

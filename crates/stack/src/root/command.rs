@@ -82,15 +82,24 @@ impl Finder {
 /// some releases count on them.
 fn arguments(root: &Path, recipe: &RootRecipe) -> Vec<OsString> {
     let links = r#"for name in bin sbin lib lib64; do mkdir -p "$1/usr/$name" && ln -s "usr/$name" "$1/$name" || exit 1; done"#;
+    let variant = match recipe.kind.installs() {
+        // What every package's script counts on, and no more.
+        true => "essential",
+        false => "extract",
+    };
     let mut arguments: Vec<OsString> = vec![
         "--verbose".into(),
-        "--variant=extract".into(),
+        format!("--variant={variant}").into(),
         "--mode=root".into(),
         "--format=directory".into(),
         format!("--setup-hook={links}").into(),
         format!("--extract-hook=ls -1 \"$1/var/cache/apt/archives\" > \"$1/{ARCHIVES}\"").into(),
         format!("--include={}", recipe.packages.join(",")).into(),
     ];
+    if recipe.kind.installs() {
+        // A root that is not whole is thrown away: nothing is gained by syncing each file.
+        arguments.push("--dpkgopt=force-unsafe-io".into());
+    }
     arguments.extend(EXCLUDED.map(|pattern| format!("--dpkgopt=path-exclude={pattern}").into()));
     arguments.extend([recipe.suite.clone().into(), root.into()]);
     arguments.extend(recipe.mirror.clone().map(OsString::from));
@@ -345,7 +354,10 @@ fn step_after(step: RootStep, line: &str) -> RootStep {
             done: (done + 1).min(total),
             total,
         },
-        RootStep::Unpacking { .. } if line.starts_with("I: cleaning ") => RootStep::Completion,
+        RootStep::Unpacking { .. } if line.starts_with("I: installing ") => RootStep::Installing,
+        RootStep::Unpacking { .. } | RootStep::Installing if line.starts_with("I: cleaning ") => {
+            RootStep::Completion
+        }
         _ => step,
     }
 }

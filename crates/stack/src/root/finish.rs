@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fs, io, os::unix::fs::PermissionsExt, path::Path};
 
 use super::RootRecipe;
+use crate::packages::package_versions;
 
 /// File with the names of the fetched packages, written by mmdebstrap's hook, below the root.
 pub(super) const ARCHIVES: &str = ".rookery-archives";
@@ -15,19 +16,16 @@ const USER: &str = "www-data:x:33:33:www-data:/var/www:/usr/sbin/nologin";
 /// When the disk fails.
 pub(super) fn finish(root: &Path, recipe: &RootRecipe) -> io::Result<BTreeMap<String, String>> {
     let archives = root.join(ARCHIVES);
-    let mut versions = versions(&fs::read_to_string(&archives)?);
+    let mut versions = match recipe.kind.installs() {
+        true => installed(root, recipe),
+        false => versions(&fs::read_to_string(&archives)?),
+    };
     versions.insert("suite".to_owned(), recipe.suite.clone());
     fs::remove_file(&archives)?;
     let etc = root.join("etc");
     fs::create_dir_all(&etc)?;
-    let accounts = [
-        ("passwd", "root:x:0:0:root:/root:/bin/sh", USER),
-        ("group", "root:x:0:", "www-data:x:33:"),
-    ];
-    for (file, first, user) in accounts {
-        let master = fs::read_to_string(root.join(format!("usr/share/base-passwd/{file}.master")))
-            .unwrap_or_else(|_| format!("{first}\n"));
-        write(&etc.join(file), &with_user(&master, user))?;
+    if !recipe.kind.installs() {
+        accounts(root, &etc)?;
     }
     write(&etc.join("hosts"), "127.0.0.1 localhost\n::1 localhost\n")?;
     // The host's own, which mmdebstrap copies: a guest has neither its name nor its resolver.
@@ -38,6 +36,27 @@ pub(super) fn finish(root: &Path, recipe: &RootRecipe) -> io::Result<BTreeMap<St
         }
     }
     Ok(versions)
+}
+
+/// The versions of the packages that were asked for.
+fn installed(root: &Path, recipe: &RootRecipe) -> BTreeMap<String, String> {
+    let all = package_versions(&root.join("var/lib/dpkg/status"));
+    let asked = |name: &String| recipe.packages.contains(name);
+    all.into_iter().filter(|(name, _)| asked(name)).collect()
+}
+
+/// The users and groups that packages would have made.
+fn accounts(root: &Path, etc: &Path) -> io::Result<()> {
+    let accounts = [
+        ("passwd", "root:x:0:0:root:/root:/bin/sh", USER),
+        ("group", "root:x:0:", "www-data:x:33:"),
+    ];
+    for (file, first, user) in accounts {
+        let master = fs::read_to_string(root.join(format!("usr/share/base-passwd/{file}.master")))
+            .unwrap_or_else(|_| format!("{first}\n"));
+        write(&etc.join(file), &with_user(&master, user))?;
+    }
+    Ok(())
 }
 
 /// Readable for every user, whatever the umask.

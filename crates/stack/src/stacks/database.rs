@@ -23,6 +23,7 @@ use crate::{
         Account, Engine, EngineFacts as _, PoolChange, Server, Software, compare, cool,
         guest as database_guest, loading, pool_line, read_back, set_pool, take, warm,
     },
+    root::RootRecipe,
     template::{check_root, has_root, root},
     tuning::{Component, KnownSettings, RequestedSettings, Tuned, TuningError},
     workloads::{
@@ -75,7 +76,11 @@ impl DatabaseStack {
         &self,
         context: &StackContext<'_>,
     ) -> Result<(Option<Template>, Software), StackError> {
-        let root = root(context, self.engine.root(), self.name())?;
+        let root = root(
+            context,
+            &RootRecipe::of_host(self.engine.root()),
+            self.name(),
+        )?;
         let path = root.as_ref().map_or(Path::new("/"), |root| &root.root);
         let software = Software::find(self.engine, path)
             .map_err(|error| StackError::not_ready(self.name(), error))?;
@@ -105,7 +110,7 @@ impl Stack for DatabaseStack {
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {
         let found = if has_root(kind) {
-            check_root(kind, self.engine.root(), templates)
+            check_root(kind, &RootRecipe::of_host(self.engine.root()), templates)
         } else {
             Software::find(self.engine, Path::new("/"))
                 .map(drop)

@@ -21,7 +21,7 @@ use crate::{
         self, DIRECTORY, HEALTH_PATH, Options, PORT, READ_BACK_PATHS, ReadBack, Servers, Software,
     },
     page::get,
-    root::RootKind,
+    root::{RootKind, RootRecipe},
     template::{check_root, has_root, root},
     tier::{Password, TierAccess},
     tuning::{Component, Effective, Family, KnownSettings, RequestedSettings, Tuned, TuningError},
@@ -113,7 +113,7 @@ impl Stack for LampStack {
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {
         let found = if has_root(kind) {
-            check_root(kind, RootKind::Lamp, templates)
+            check_root(kind, &RootRecipe::of_host(RootKind::Lamp), templates)
         } else {
             Software::find(Path::new("/"))
                 .map(drop)
@@ -167,7 +167,7 @@ impl Stack for LampStack {
 
 /// The root of LAMP guests, built or found, and what is in it.
 fn software(context: &StackContext<'_>) -> Result<(Option<Template>, Software), StackError> {
-    let root = root(context, RootKind::Lamp, NAME)?;
+    let root = root(context, &RootRecipe::of_host(RootKind::Lamp), NAME)?;
     let path = root.as_ref().map_or(Path::new("/"), |root| &root.root);
     let software = Software::find(path).map_err(|error| StackError::not_ready(NAME, error))?;
     Ok((root, software))

@@ -17,6 +17,7 @@ use super::{
     output::{Stream, remark},
     process::{End, kill_all, reap, spawn},
     ready::is_ready,
+    secrets,
     signals::Signals,
 };
 
@@ -66,6 +67,8 @@ pub(super) struct Conductor<'a> {
     units: Vec<Unit<'a>>,
     streams: Vec<Stream>,
     signals: Signals,
+    secrets: Vec<(String, String)>,
+    ends_when_done: bool,
 }
 
 impl<'a> Conductor<'a> {
@@ -74,6 +77,10 @@ impl<'a> Conductor<'a> {
         // Orphans come to us even where we are not process 1.
         set_child_subreaper(Pid::from_raw(1))
             .map_err(|error| system("become the reaper of orphans")(error.into()))?;
+        let secrets = match &services.guest.secrets {
+            Some(directory) => secrets::read(directory)?,
+            None => Vec::new(),
+        };
         let signals = Signals::install().map_err(system("take over signals"))?;
         let unit = |service| Unit {
             service,
@@ -85,13 +92,24 @@ impl<'a> Conductor<'a> {
             units: services.services.iter().map(unit).collect(),
             streams: Vec::new(),
             signals,
+            secrets,
+            ends_when_done: services.guest.ends_when_done,
         })
     }
 
     /// From the first start to the last end.
     pub(super) fn run(mut self) -> Result<(), SuperviseError> {
-        let lived = self.bring_up().and_then(|()| self.stay());
+        let lived = self.bring_up().and_then(|()| match self.ends_when_done {
+            // Whoever waits for the work must not take half of it for the whole.
+            true if self.signals.stop_asked() => Err(SuperviseError::System {
+                what: "do all of its work",
+                reason: io::Error::other("it was asked to stop"),
+            }),
+            true => Ok(()),
+            false => self.stay(),
+        });
         match &lived {
+            Ok(()) if self.ends_when_done => remark("stopping, because all is done"),
             Ok(()) => remark("stopping, as asked"),
             Err(error) => remark(&format!("stopping, because {}", one_line(error))),
         }
@@ -128,7 +146,7 @@ impl<'a> Conductor<'a> {
     fn start(&mut self, number: usize) -> Result<(), SuperviseError> {
         let unit = &mut self.units[number];
         let help = "look whether the program exists in the guest and may be run by its user";
-        let (process, pipe) = spawn(unit.service)
+        let (process, pipe) = spawn(unit.service, &self.secrets)
             .map_err(|error| unit.fault(format!("cannot be started: {error}"), help))?;
         unit.process = Some(process);
         let stream = Stream::new(number, &unit.service.name, pipe).map_err(|reason| {

@@ -38,12 +38,15 @@ impl fmt::Display for End {
     }
 }
 
-/// Start a service; gives its process and its output.
+/// Start a service, with these secrets; gives its process and its output.
 ///
 /// As the first process of a container it gives the service a process group of its own: an ending
 /// Apache sends SIGTERM to its whole group, and the services that are to end after it must not hear
 /// that. Elsewhere all stay in the supervisor's group, by which they are found and killed.
-pub(super) fn spawn(service: &Service) -> io::Result<(Pid, PipeReader)> {
+pub(super) fn spawn(
+    service: &Service,
+    secrets: &[(String, String)],
+) -> io::Result<(Pid, PipeReader)> {
     let (reader, writer) = io::pipe()?;
     let (program, args) = service
         .command
@@ -54,7 +57,8 @@ pub(super) fn spawn(service: &Service) -> io::Result<(Pid, PipeReader)> {
         .args(args)
         .env_clear()
         .envs(environment(env::vars()))
-        .envs(&service.environment);
+        .envs(&service.environment)
+        .envs(secrets.iter().map(|(name, value)| (name, value)));
     command
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)

@@ -4,12 +4,12 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
     io::{self, Read},
-    net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use rookery_diagnosis::Diagnosis;
+pub use rookery_study::Readiness as Ready;
 use rustix::process::Signal;
 use serde::Deserialize;
 
@@ -43,6 +43,14 @@ pub struct GuestSection {
     /// killed service leaves there ends with it.
     #[serde(default)]
     pub ipc_namespace: bool,
+    /// Directory of files, each with the value of the variable that its name is; all services have
+    /// them.
+    #[serde(default)]
+    pub secrets: Option<PathBuf>,
+    /// The guest ends, in order, when all its services were started and its oneshots are done: it
+    /// makes something.
+    #[serde(default)]
+    pub ends_when_done: bool,
 }
 
 /// One service.
@@ -94,56 +102,6 @@ impl Service {
 
     pub(super) fn grace(&self) -> Duration {
         Duration::from_millis(self.grace_ms)
-    }
-}
-
-/// How a service is seen to be ready.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub enum Ready {
-    /// `file:PATH`: it exists.
-    File(PathBuf),
-    /// `socket:PATH`: a Unix stream socket accepts.
-    Socket(PathBuf),
-    /// `tcp:ADDRESS:PORT`: a TCP port accepts.
-    Tcp(SocketAddr),
-    /// `log:TEXT`: a line of its output contains the text.
-    Log(String),
-}
-
-/// A text that does not say how a service is seen to be ready.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ParseReadyError {
-    /// What follows `tcp:` is no address.
-    #[error("`{text}` is no address with a port, such as 127.0.0.1:80")]
-    Address {
-        /// The text.
-        text: String,
-    },
-    /// It begins with none of the known words.
-    #[error("`{text}` is none of file:PATH, socket:PATH, tcp:ADDRESS:PORT, log:TEXT")]
-    Unknown {
-        /// The text.
-        text: String,
-    },
-}
-
-impl TryFrom<String> for Ready {
-    type Error = ParseReadyError;
-
-    fn try_from(text: String) -> Result<Self, ParseReadyError> {
-        match text.split_once(':') {
-            Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
-            Some(("socket", path)) if !path.is_empty() => Ok(Self::Socket(path.into())),
-            Some(("tcp", address)) => match address.parse() {
-                Ok(address) => Ok(Self::Tcp(address)),
-                Err(_) => Err(ParseReadyError::Address {
-                    text: address.to_owned(),
-                }),
-            },
-            Some(("log", text)) if !text.is_empty() => Ok(Self::Log(text.to_owned())),
-            _ => Err(ParseReadyError::Unknown { text }),
-        }
     }
 }
 
@@ -322,6 +280,8 @@ mod tests {
         let text = r#"
             [guest]
             user_namespace = true
+            secrets = "/conf/secrets"
+            ends_when_done = true
             [[service]]
             name = "first"
             command = ["/bin/true"]
@@ -337,7 +297,8 @@ mod tests {
             grace_ms = 7
         "#;
         let services = Services::parse(text).expect("valid");
-        assert!(services.guest.user_namespace);
+        assert!(services.guest.user_namespace && services.guest.ends_when_done);
+        assert_eq!(services.guest.secrets, Some("/conf/secrets".into()));
         let [first, web] = &services.services[..] else {
             panic!("two services")
         };
@@ -351,26 +312,6 @@ mod tests {
             (web.ready_within_ms, web.grace_ms, web.stop_signal),
             (5, 7, StopWith::Quit)
         );
-    }
-
-    #[test]
-    fn every_way_to_be_ready_is_understood() {
-        let ready = |text: &str| Ready::try_from(text.to_owned());
-        assert_eq!(ready("file:/a:b"), Ok(Ready::File("/a:b".into())));
-        assert_eq!(ready("socket:/s"), Ok(Ready::Socket("/s".into())));
-        assert_eq!(ready("log:ready: yes"), Ok(Ready::Log("ready: yes".into())));
-        for wrong in [
-            "",
-            "file:",
-            "socket:",
-            "log:",
-            "tcp:localhost",
-            "tcp:127.0.0.1",
-            "udp:1",
-            "/path",
-        ] {
-            assert!(ready(wrong).is_err(), "{wrong}");
-        }
     }
 
     #[test]

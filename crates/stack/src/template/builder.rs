@@ -28,6 +28,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How much of the guest's log goes into an error.
 const LOG_BYTES: usize = 2048;
 
+/// How a guest ends that ends well.
+const DONE: &str = "exit code 0";
+
 /// Let `make` work on a guest that runs `service` on the template `empty`. Whatever becomes of it,
 /// the guest is removed.
 ///
@@ -148,6 +151,35 @@ pub(crate) fn start<T, E: Into<StackError>>(
     }
 }
 
+/// Start a guest that makes something and ends, and wait for its end.
+///
+/// # Errors
+/// When it ends otherwise than well, does not end within `limit`, or the user wants no more.
+pub(crate) fn await_end(
+    context: &StackContext<'_>,
+    guest: &mut dyn Guest,
+    what: &'static str,
+    limit: Duration,
+) -> Result<(), StackError> {
+    guest.start()?;
+    let deadline = Instant::now() + limit;
+    loop {
+        match guest.state() {
+            GuestState::Ended(reason) if reason == DONE => return Ok(()),
+            GuestState::Ended(reason) => return Err(StackError::NotMade { what, reason }),
+            GuestState::Created | GuestState::Running => {}
+        }
+        if context.go_on().is_break() {
+            return Err(StackError::Stopped);
+        }
+        if Instant::now() > deadline {
+            let reason = format!("it was not done within {} s", limit.as_secs());
+            return Err(StackError::NotMade { what, reason });
+        }
+        thread::sleep(LOOK);
+    }
+}
+
 /// Stop a filled guest in order. Gives how long that took, seconds.
 ///
 /// # Errors
@@ -163,7 +195,7 @@ pub(crate) fn stop_in_order(
         GuestState::Ended(reason) => reason,
         GuestState::Created | GuestState::Running => "it still runs".to_owned(),
     };
-    if reason == "exit code 0" {
+    if reason == DONE {
         return Ok(took);
     }
     Err(StackError::NotStopped {

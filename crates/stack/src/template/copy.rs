@@ -25,7 +25,7 @@ const MOST_WORDS: u64 = 2048;
 ///
 /// # Errors
 /// When it fails, in its own words; when `go_on` says so.
-pub(super) fn copy(
+pub(crate) fn copy(
     from: &Path,
     to: &Path,
     go_on: &dyn Fn() -> ControlFlow<()>,

@@ -8,7 +8,7 @@ use rustix::fs::{Gid, Uid, chown};
 
 use crate::{
     StackContext, StackError,
-    root::{RootKind, RootRecipe, build_root, check_host},
+    root::{RootRecipe, build_root, check_host},
     service::USER,
 };
 
@@ -22,12 +22,16 @@ pub(crate) fn has_root(kind: Kind) -> bool {
 ///
 /// # Errors
 /// What is missing.
-pub(crate) fn check_root(guests: Kind, root: RootKind, templates: &Path) -> Result<(), StackError> {
+pub(crate) fn check_root(
+    guests: Kind,
+    root: &RootRecipe,
+    templates: &Path,
+) -> Result<(), StackError> {
     if guests == Kind::Vm {
         // Their databases are made in one.
         rookery_guest::check_host(Kind::Container)?;
     }
-    let description = RootRecipe::of_host(root).description();
+    let description = root.description();
     let built = rookery_guest::templates(templates)?.iter().any(|template| {
         template.kind == Some(LayerKind::Root) && template.description == description
     });
@@ -40,18 +44,17 @@ pub(crate) fn check_root(guests: Kind, root: RootKind, templates: &Path) -> Resu
 /// When it cannot be built.
 pub(crate) fn root(
     context: &StackContext<'_>,
-    kind: RootKind,
+    recipe: &RootRecipe,
     guests: &str,
 ) -> Result<Option<Template>, StackError> {
     if !has_root(context.lab.kind()) {
         return Ok(None);
     }
-    let recipe = RootRecipe::of_host(kind);
     let what = format!("root of {guests} guests");
     let fill = |root: &Path| {
         build_root(
             root,
-            &recipe,
+            recipe,
             &|progress| context.building(&what, &progress.step.to_string()),
             context.stop,
         )
@@ -110,6 +113,25 @@ pub(crate) fn data_layer(
             .map_err(FillError::from)
     };
     layer(context, root, description, Fill::DataOnly(&owned))
+}
+
+/// The layer of files that `fill` puts on a root, built or found. No guest stands on it: data are
+/// missing.
+///
+/// # Errors
+/// When it cannot be made.
+pub(crate) fn files_layer(
+    context: &StackContext<'_>,
+    root: &Template,
+    description: String,
+    fill: impl Fn(&Path) -> Result<(), FillError> + Sync,
+) -> Result<Template, StackError> {
+    context.template(&Recipe {
+        description,
+        program: context.program.to_owned(),
+        base: Some(root),
+        fill: Fill::Files(&fill),
+    })
 }
 
 /// A layer of data on `root`, with the program on top. The program has no part in the data: a new

@@ -224,7 +224,7 @@ fn trial_phases(study: &Study, users: u32, guests: u32) -> Duration {
 
 fn guests_start(study: &Study, guests: u32) -> Duration {
     let (start, each) = match study.stack.kind() {
-        StackKind::Lamp | StackKind::Mariadb | StackKind::Postgresql => {
+        StackKind::Lamp | StackKind::Mariadb | StackKind::Postgresql | StackKind::Image => {
             (TRIAL_OVERHEAD + LAMP_START, LAMP_GUEST_START)
         }
         _ => (TRIAL_OVERHEAD, guest_overhead(study.guest.kind())),
@@ -235,12 +235,11 @@ fn guests_start(study: &Study, guests: u32) -> Duration {
 /// A command that the study brings, until it is measured.
 const COMMAND_S: f64 = 1.0;
 
-/// The commands around a trial of a system that runs already.
+/// The commands around a trial, where the stack is the user's own.
 fn command_s(study: &Study) -> f64 {
-    let Some(system) = study.stack.external() else {
+    let Some(own) = study.stack.commands() else {
         return 0.0;
     };
-    let own = &system.commands;
     let once = [&own.reset, &own.prepare, &own.audit];
     let twice = [&own.read_settings, &own.read_settings];
     let given = once
@@ -268,8 +267,8 @@ fn guests_time(study: &Study, point: &Point) -> Duration {
             + study.load.rest;
     }
     let copy_s = match study.guest.kind() {
-        GuestKind::External => command_s(study),
+        GuestKind::External => 0.0,
         _ => study.workload.keys().copy_s(mb),
     };
-    guests_start(study, point.guests()) + Duration::from_secs_f64(copy_s)
+    guests_start(study, point.guests()) + Duration::from_secs_f64(copy_s + command_s(study))
 }

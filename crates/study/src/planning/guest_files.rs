@@ -17,6 +17,12 @@ pub(super) const DATABASE_ROOT_MIB: u64 = 230;
 /// Redo or write-ahead log, undo, catalogue and temporary files of a database guest, MiB.
 const DATABASE_GUEST_FILES_MIB: u64 = 160;
 
+/// Root file system of an image of a few packages, MiB: what they hold is known when they are there.
+const IMAGE_ROOT_MIB: u64 = 400;
+
+/// What the servers of an image write, MiB.
+const IMAGE_GUEST_FILES_MIB: u64 = 100;
+
 /// Logs and sockets of a guest, MiB.
 const GUEST_FILES_MIB: u64 = 2;
 
@@ -54,6 +60,7 @@ pub(super) fn root(study: &Study) -> (&'static str, u64) {
             ("bundled", 0)
         }
         (StackKind::External, _) => ("external", 0),
+        (StackKind::Image, _) => ("image", IMAGE_ROOT_MIB),
         (StackKind::Simulated, _) => ("simulated", 0),
     }
 }
@@ -65,6 +72,7 @@ pub(super) fn guest_files_mib(study: &Study) -> u64 {
         StackKind::Lamp => LAMP_GUEST_FILES_MIB,
         StackKind::Mariadb | StackKind::Postgresql => DATABASE_GUEST_FILES_MIB,
         StackKind::Sqlite | StackKind::Bundled => GUEST_FILES_MIB,
+        StackKind::Image => IMAGE_GUEST_FILES_MIB,
         StackKind::External | StackKind::Simulated => 0,
     }
 }

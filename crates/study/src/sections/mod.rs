@@ -4,6 +4,7 @@
 mod guest;
 mod homes;
 mod host;
+mod image;
 mod layout;
 mod load;
 mod machine;

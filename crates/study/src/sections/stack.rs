@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use super::settings::{self, Settings};
+use super::{
+    image::{self, ImageKeys},
+    settings::{self, Settings},
+};
 use crate::{
     foreign_use::{ExternalUse, StackCommands, UsageSource},
     grammar::{
-        Below, Context, Reader, SectionInfo, keys,
+        Below, Context, KeyInfo, Reader, SectionInfo, keys,
         kinds::{
             Choice, CommandLine, Factor, PathFromRoot, ProcessKind, ProcessName, Target, Time,
             Whole,
@@ -24,7 +27,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     name: "stack",
     many: false,
     meaning: "What runs in a guest.",
-    keys: StackKeys::keys,
+    keys: all_keys,
     below: Some(Below {
         names: || vec![settings::NAME],
         named_freely: false,
@@ -70,6 +73,11 @@ impl Named for StackKind {
             "external",
             Self::External,
             "a system of yours that runs already: nothing is made, started or stopped",
+        ),
+        (
+            "image",
+            Self::Image,
+            "a server of yours, made into guests from packages and files",
         ),
         (
             "simulated",
@@ -155,27 +163,27 @@ keys! {
         extra_cpu: Time = Time { min: Duration::ZERO, max: Duration::from_secs(1), example: "200us" }, Optional("\"0s\"");
         /// Where the system listens (external only).
         target: Target = Target, Optional("it must be given");
-        /// Path that a system which is ready answers with 200 (external only).
+        /// Path that a system which is ready answers with 200 (external and image).
         health: PathFromRoot = PathFromRoot { example: "/health" }, Optional("\"/\"");
         /// The process by which, with its descendants, the system's use of CPU and memory is seen,
         /// where it runs on this host (external only).
         process: ProcessKind = ProcessKind, Optional("its use is not seen");
         /// The control group by which it is seen instead, a directory (external only).
         cgroup: PathFromRoot = PathFromRoot { example: "/sys/fs/cgroup/system.slice/site.service" }, Optional("its use is not seen");
-        /// Command before each trial that puts back what the trial before changed (external only).
+        /// Command before each trial that puts back what the trial before changed (external and
+        /// image; like the commands below).
         reset: CommandLine = CommandLine, Optional("nothing is run");
-        /// Command before the load of each trial that warms the system (external only).
+        /// Command before the load of each trial that warms the system.
         prepare: CommandLine = CommandLine, Optional("nothing is run");
-        /// Command before and after the load that prints settings in force as lines `NAME = VALUE`
-        /// (external only).
+        /// Command before and after the load that prints settings in force as lines `NAME = VALUE`.
         read_settings: CommandLine = CommandLine, Optional("none is read");
         /// Command after the load that fails where the system holds something wrong, and may print
-        /// what it counts as lines `NAME = NUMBER`, to be compared with what users were told
-        /// (external only).
+        /// what it counts as lines `NAME = NUMBER`, to be compared with what users were told.
         audit: CommandLine = CommandLine, Optional("nothing is audited");
-        /// How long each of these commands may take (external only).
+        /// How long each of these commands may take.
         command_limit: Time = Time { min: Duration::from_millis(100), max: Duration::from_secs(3600), example: "60s" }, Optional("\"60s\"");
-        /// CPU time of an order on one core, on average (this and all keys below: simulated only).
+        /// CPU time of an order on one core, on average (this and the keys up to `host_cpus`:
+        /// simulated only).
         cpu_demand: Time = Time { min: Duration::from_micros(1), max: TEN_SECONDS, example: "8ms" }, Optional("\"8ms\"");
         /// Time of an order on the disk that all guests share.
         disk_demand: Time = Time { min: Duration::ZERO, max: TEN_SECONDS, example: "500us" }, Optional("\"0s\"");
@@ -196,19 +204,31 @@ keys! {
 
 const TEN_SECONDS: Duration = Duration::from_secs(10);
 
+fn all_keys() -> Vec<KeyInfo> {
+    let mut keys = StackKeys::keys();
+    keys.extend(ImageKeys::keys());
+    keys
+}
+
 /// The section and the settings below it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StackSection {
     keys: StackKeys,
+    image: ImageKeys,
     settings: Option<Settings>,
 }
 
 impl StackSection {
     pub(crate) fn read(mut reader: Reader<'_, '_, '_>) -> Self {
         let keys = StackKeys::read(&mut reader);
+        let image = ImageKeys::read(&mut reader);
         let settings = settings::read(reader.free(settings::NAME));
         reader.finish();
-        Self { keys, settings }
+        Self {
+            keys,
+            image,
+            settings,
+        }
     }
 
     pub(crate) fn build(self, context: &mut Context) -> Option<StackUse> {
@@ -218,6 +238,7 @@ impl StackSection {
             StackKind::Sqlite => Some(StackUse::Sqlite),
             StackKind::Bundled => Some(StackUse::Bundled),
             StackKind::External => external(self.keys, context).map(StackUse::External),
+            StackKind::Image => self.image(context),
             StackKind::Simulated => simulated(&self.keys, pages, context).map(StackUse::Simulated),
             StackKind::Embedded => {
                 if refused("extra_cpu", self.keys.extra_cpu.is_some(), context) {
@@ -242,6 +263,19 @@ impl StackSection {
             StackKind::Mariadb => self.database(Engine::Mariadb, context),
             StackKind::Postgresql => self.database(Engine::Postgresql, context),
         }
+    }
+
+    /// The image; nothing where a key of it was refused or is missing.
+    fn image(self, context: &mut Context) -> Option<StackUse> {
+        let Self {
+            mut keys, image, ..
+        } = self;
+        let commands = commands(&mut keys, context)?;
+        if refused("health", keys.health.is_some(), context) {
+            return None;
+        }
+        let image = image.build(keys.health, commands, context)?;
+        Some(StackUse::Image(Box::new(image)))
     }
 
     fn database(self, engine: Engine, context: &mut Context) -> Option<StackUse> {
@@ -288,28 +322,9 @@ impl StackSection {
         let mut keys = StackKeys {
             kind: Some(stack.kind()),
             pages: stack.pages(),
-            server: None,
-            tuning: None,
-            buffer_pool: None,
-            extra_cpu: None,
-            target: None,
-            health: None,
-            process: None,
-            cgroup: None,
-            reset: None,
-            prepare: None,
-            read_settings: None,
-            audit: None,
-            command_limit: None,
-            cpu_demand: None,
-            disk_demand: None,
-            lock_demand: None,
-            guest_overhead: None,
-            noise: None,
-            freeze: None,
-            freeze_every: None,
-            host_cpus: None,
+            ..StackKeys::default()
         };
+        let mut image = ImageKeys::default();
         let mut settings = None;
         match stack {
             StackUse::Embedded { extra_cpu, .. } => {
@@ -328,6 +343,11 @@ impl StackSection {
             }
             StackUse::Sqlite | StackUse::Bundled => {}
             StackUse::External(system) => write_external(system, &mut keys),
+            StackUse::Image(own) => {
+                keys.health = Some(own.health.clone());
+                write_commands(&own.commands, &mut keys);
+                image = ImageKeys::from_use(own);
+            }
             StackUse::Simulated(system) => {
                 keys.cpu_demand = Some(system.cpu_demand);
                 keys.disk_demand = Some(system.disk_demand);
@@ -339,12 +359,17 @@ impl StackSection {
                 keys.host_cpus = Some(system.host_cpus);
             }
         }
-        Self { keys, settings }
+        Self {
+            keys,
+            image,
+            settings,
+        }
     }
 
     /// Appends the section and the settings.
     pub(crate) fn write(&self, out: &mut String) {
         self.keys.write(out);
+        self.image.write(out);
         let settings = self
             .settings
             .as_ref()
@@ -364,7 +389,7 @@ struct Tuned {
 }
 
 /// What only some kinds of stack have, how messages name them, and whose key it is.
-const OWN_KEYS: [(&[StackKind], &str, &[&str]); 6] = [
+const OWN_KEYS: [(&[StackKind], &str, &[&str]); 8] = [
     (&[StackKind::Lamp], "the LAMP stack", &["server"]),
     (
         &[StackKind::Lamp, StackKind::Mariadb, StackKind::Postgresql],
@@ -382,6 +407,12 @@ const OWN_KEYS: [(&[StackKind], &str, &[&str]); 6] = [
         "systems that run already",
         &EXTERNAL_KEYS,
     ),
+    (
+        &[StackKind::External, StackKind::Image],
+        "systems that run already and images",
+        &COMMAND_KEYS,
+    ),
+    (&[StackKind::Image], "images", &image::NAMES),
     (
         &[StackKind::Simulated],
         "the simulated stack",
@@ -463,11 +494,11 @@ const SIMULATED_KEYS: [&str; 8] = [
     "host_cpus",
 ];
 
-const EXTERNAL_KEYS: [&str; 9] = [
-    "target",
+const EXTERNAL_KEYS: [&str; 3] = ["target", "process", "cgroup"];
+
+/// Keys of the stacks that are the user's own.
+const COMMAND_KEYS: [&str; 6] = [
     "health",
-    "process",
-    "cgroup",
     "reset",
     "prepare",
     "read_settings",
@@ -479,20 +510,16 @@ const EXTERNAL_KEYS: [&str; 9] = [
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
 /// The system that runs already; nothing where a key of it was refused or is missing.
-fn external(keys: StackKeys, context: &mut Context) -> Option<ExternalUse> {
+fn external(mut keys: StackKeys, context: &mut Context) -> Option<ExternalUse> {
+    let commands = commands(&mut keys, context)?;
     let given = [
-        keys.target.is_some(),
-        keys.health.is_some(),
-        keys.process.is_some(),
-        keys.cgroup.is_some(),
-        keys.reset.is_some(),
-        keys.prepare.is_some(),
-        keys.read_settings.is_some(),
-        keys.audit.is_some(),
-        keys.command_limit.is_some(),
+        ("target", keys.target.is_some()),
+        ("health", keys.health.is_some()),
+        ("process", keys.process.is_some()),
+        ("cgroup", keys.cgroup.is_some()),
     ];
-    let mut all = EXTERNAL_KEYS.iter().zip(given);
-    if all.any(|(key, read)| refused(key, read, context)) {
+    let mut given = given.into_iter();
+    if given.any(|(key, read)| refused(key, read, context)) {
         return None;
     }
     let Some(target) = keys.target else {
@@ -516,13 +543,29 @@ fn external(keys: StackKeys, context: &mut Context) -> Option<ExternalUse> {
         target,
         health: keys.health.unwrap_or_else(|| "/".to_owned()),
         usage,
-        commands: StackCommands {
-            reset: keys.reset.unwrap_or_default(),
-            prepare: keys.prepare.unwrap_or_default(),
-            read_settings: keys.read_settings.unwrap_or_default(),
-            audit: keys.audit.unwrap_or_default(),
-            limit: keys.command_limit.unwrap_or(COMMAND_LIMIT),
-        },
+        commands,
+    })
+}
+
+/// The commands of the user; nothing where one of them was refused.
+fn commands(keys: &mut StackKeys, context: &Context) -> Option<StackCommands> {
+    let given = [
+        ("reset", keys.reset.is_some()),
+        ("prepare", keys.prepare.is_some()),
+        ("read_settings", keys.read_settings.is_some()),
+        ("audit", keys.audit.is_some()),
+        ("command_limit", keys.command_limit.is_some()),
+    ];
+    let mut given = given.into_iter();
+    if given.any(|(key, read)| refused(key, read, context)) {
+        return None;
+    }
+    Some(StackCommands {
+        reset: keys.reset.take().unwrap_or_default(),
+        prepare: keys.prepare.take().unwrap_or_default(),
+        read_settings: keys.read_settings.take().unwrap_or_default(),
+        audit: keys.audit.take().unwrap_or_default(),
+        limit: keys.command_limit.unwrap_or(COMMAND_LIMIT),
     })
 }
 
@@ -535,12 +578,16 @@ fn write_external(system: &ExternalUse, keys: &mut StackKeys) {
         UsageSource::PidFile(path) => keys.process = Some(ProcessName::File(path.clone())),
         UsageSource::Cgroup(path) => keys.cgroup = Some(path.clone()),
     }
+    write_commands(&system.commands, keys);
+}
+
+fn write_commands(commands: &StackCommands, keys: &mut StackKeys) {
     let words = |command: &[String]| (!command.is_empty()).then(|| command.to_vec());
-    keys.reset = words(&system.commands.reset);
-    keys.prepare = words(&system.commands.prepare);
-    keys.read_settings = words(&system.commands.read_settings);
-    keys.audit = words(&system.commands.audit);
-    keys.command_limit = Some(system.commands.limit);
+    keys.reset = words(&commands.reset);
+    keys.prepare = words(&commands.prepare);
+    keys.read_settings = words(&commands.read_settings);
+    keys.audit = words(&commands.audit);
+    keys.command_limit = Some(commands.limit);
 }
 
 /// Whether a key is in the file, but was refused: it has its problem already.

@@ -8,7 +8,10 @@
 
 use std::{fs, path::PathBuf};
 
-use rookery_study::{Document, HostFacts, Plan, json_schema, render_plan};
+use rookery_study::{
+    Choices, Companion, CompanionContent, Document, HostFacts, Plan, companion_names, json_schema,
+    names_in_companion, render_plan,
+};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies")
@@ -51,6 +54,33 @@ fn two_cpus() -> HostFacts {
     }
 }
 
+/// The files that a study names, from its folder, and those that they name.
+fn files_of(text: &str) -> Vec<Companion> {
+    let mut names = companion_names(text);
+    let mut files: Vec<Companion> = Vec::new();
+    while let Some(name) = names.pop() {
+        if files.iter().any(|file| file.name == name) {
+            continue;
+        }
+        let text = fs::read_to_string(folder().join(&name)).expect("a readable file");
+        names.extend(names_in_companion(&name, &text));
+        let content = CompanionContent::Text(text);
+        files.push(Companion { name, content });
+    }
+    files
+}
+
+/// A study with the files that it names, in a scale.
+fn document(name: &str, text: &str, scale: Option<&str>) -> Document {
+    let files = files_of(text);
+    let choices = Choices {
+        scale,
+        files: &files,
+        ..Choices::default()
+    };
+    Document::parse_with(name, text, choices).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
 fn to_json(text: &str) -> serde_json::Value {
     let value: toml::Value = toml::from_str(text).expect("TOML");
     serde_json::to_value(value).expect("TOML fits into JSON")
@@ -66,7 +96,7 @@ fn text_of(name: &str) -> String {
 
 fn plan_of(name: &str) -> (Plan, String) {
     let text = text_of(name);
-    let document = Document::parse(name, &text).unwrap_or_else(|problems| panic!("{problems}"));
+    let document = document(name, &text, None);
     let plan = Plan::of(&document, &two_cpus()).unwrap_or_else(|problems| panic!("{problems}"));
     let rendered = render_plan(&plan, document.study(), 80);
     (plan, rendered)
@@ -75,8 +105,7 @@ fn plan_of(name: &str) -> (Plan, String) {
 #[test]
 fn every_study_is_valid_and_runs_on_two_cpus() {
     for (name, text) in studies() {
-        let document =
-            Document::parse(&name, &text).unwrap_or_else(|problems| panic!("{problems}"));
+        let document = document(&name, &text, None);
         let plan = Plan::of(&document, &two_cpus()).unwrap_or_else(|problems| panic!("{problems}"));
         assert!(!plan.trials.is_empty(), "{name}");
     }
@@ -98,8 +127,7 @@ fn every_scale_is_valid() {
     let mut count = 0;
     for (name, text) in studies() {
         for scale in scales(&text) {
-            let document = Document::parse_scaled(&name, &text, Some(&scale))
-                .unwrap_or_else(|problems| panic!("{problems}"));
+            let document = document(&name, &text, Some(&scale));
             let (plan, _) = Plan::anyway(&document, &two_cpus());
             assert!(!plan.points.is_empty(), "{name}, {scale}");
             count += 1;
@@ -238,10 +266,7 @@ fn every_study_validates_against_the_schema() {
 fn defaults_written_out_validate_too() {
     let validator = jsonschema::validator_for(&json_schema()).expect("a valid schema");
     for (name, text) in studies() {
-        let written = Document::parse(&name, &text)
-            .expect("valid")
-            .study()
-            .to_toml();
+        let written = document(&name, &text, None).study().to_toml();
         let errors: Vec<String> = validator
             .iter_errors(&to_json(&written))
             .map(|error| error.to_string())

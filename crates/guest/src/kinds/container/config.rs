@@ -37,16 +37,7 @@ pub(super) fn config(spec: &GuestSpec, context: &BundleContext<'_>) -> Value {
         "ociVersion": "1.0.2",
         "hostname": spec.name,
         "root": { "path": "rootfs", "readonly": false },
-        "process": {
-            "terminal": false,
-            "user": { "uid": spec.user.unwrap_or(0), "gid": spec.user.unwrap_or(0) },
-            "cwd": "/",
-            "args": context.args,
-            "env": context.environment,
-            "noNewPrivileges": true,
-            "capabilities": capabilities(spec.user),
-            "rlimits": [{ "type": "RLIMIT_NOFILE", "soft": context.open_files, "hard": context.open_files }],
-        },
+        "process": first_process(spec, context),
         "mounts": mounts(context.conf),
         "linux": {
             "cgroupsPath": format!("/{}", context.group),
@@ -54,6 +45,7 @@ pub(super) fn config(spec: &GuestSpec, context: &BundleContext<'_>) -> Value {
                 { "type": "pid" }, { "type": "ipc" }, { "type": "uts" }, { "type": "mount" }, { "type": "cgroup" },
                 { "type": "network", "path": context.network },
             ],
+            "sysctl": sysctls(spec),
             "devices": devices(context.store),
             "resources": resources(spec, context.store, context.swap_limit),
             "seccomp": seccomp(),
@@ -61,6 +53,42 @@ pub(super) fn config(spec: &GuestSpec, context: &BundleContext<'_>) -> Value {
             "readonlyPaths": READ_ONLY,
         },
     })
+}
+
+/// The first process of a guest.
+fn first_process(spec: &GuestSpec, context: &BundleContext<'_>) -> Value {
+    let mut process = process(spec, &context.args, context.environment.clone());
+    let limit =
+        json!({ "type": "RLIMIT_NOFILE", "soft": context.open_files, "hard": context.open_files });
+    process["rlimits"] = json!([limit]);
+    process
+}
+
+/// A process of a guest: it has the guest's user and nothing that this user has not.
+pub(super) fn process(spec: &GuestSpec, words: &[String], environment: Vec<String>) -> Value {
+    json!({
+        "terminal": false,
+        "user": { "uid": spec.user.unwrap_or(0), "gid": spec.user.unwrap_or(0) },
+        "cwd": "/",
+        "args": words,
+        "env": environment,
+        "noNewPrivileges": true,
+        "capabilities": capabilities(spec.user),
+    })
+}
+
+/// The first port that needs no privilege.
+const FIRST_FREE_PORT: u16 = 1024;
+
+/// Settings of the guest's own network: a service that is not root may listen at a low port where
+/// the guest's service has one.
+fn sysctls(spec: &GuestSpec) -> Value {
+    match spec.user {
+        Some(1..) if spec.port < FIRST_FREE_PORT => {
+            json!({ "net.ipv4.ip_unprivileged_port_start": spec.port.to_string() })
+        }
+        _ => json!({}),
+    }
 }
 
 /// What a guest need not read of its host.
@@ -294,5 +322,8 @@ mod tests {
         );
         assert_eq!(plain["process"]["user"], json!({ "uid": 33, "gid": 33 }));
         assert_eq!(plain["process"]["capabilities"]["bounding"], json!([]));
+        let low = json!({ "net.ipv4.ip_unprivileged_port_start": "80" });
+        assert_eq!(plain["linux"]["sysctl"], low);
+        assert_eq!(config["linux"]["sysctl"], json!({}), "root has the right");
     }
 }

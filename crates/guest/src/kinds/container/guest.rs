@@ -1,16 +1,21 @@
 //! One container.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write as _},
     net::SocketAddr,
+    os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use rookery_host::{
     Cgroups, CommandError, Host, HostError, Identity, Invocation, UsageProbe, await_end, detach,
-    netns_path, remove_netns, without_links,
+    netns_path, remove_netns, run_told, without_links,
 };
 use rustix::{
     mount::{MountFlags, mount},
@@ -18,12 +23,12 @@ use rustix::{
 };
 use tracing::instrument;
 
-use super::config::{BundleContext, config};
+use super::config::{BundleContext, config, process};
 use crate::{
     copy::copy_tree,
     error::{GuestError, StepError},
     files::{GuestPaths, write_files},
-    guest::{Guest, GuestState, ProcessProbe},
+    guest::{CommandEnd, Guest, GuestCommand, GuestState, ProcessProbe, RUN_STEP},
     health::Health,
     lab_network::attach,
     label::{Label, guest_group, guest_netns, run_name},
@@ -255,6 +260,34 @@ impl ContainerGuest {
         }
     }
 
+    /// Let runc run a command in the container. What it is told stands in a file that root alone
+    /// reads, and for as long as the command runs: arguments would be seen by every user.
+    fn exec(&self, command: &GuestCommand) -> Result<CommandEnd, StepError> {
+        if !matches!(self.phase, Phase::Started(Some(_))) {
+            return Err(StepError::Refused("the guest does not run".to_owned()));
+        }
+        let mut environment = self.shared.label.environment(&self.spec.name);
+        environment.extend([("LANG".to_owned(), "C".to_owned())]);
+        environment.extend(command.variables.0.iter().cloned());
+        let lines = environment.into_iter();
+        let lines = lines.map(|(key, value)| format!("{key}={value}")).collect();
+        let process = process(&self.spec, &command.words, lines);
+        let told = told_to_runc(&self.bundle, &process)?;
+        let invocation = Invocation::new("runc")
+            .arg("--root")
+            .arg(&self.shared.runc_root)
+            .args(["exec", "--process"])
+            .arg(&told.0)
+            .arg(&self.spec.name)
+            .timeout(command.limit);
+        let told = run_told(invocation)?;
+        Ok(CommandEnd {
+            failure: (!told.status.success())
+                .then(|| end_reason(told.status.code(), told.status.signal())),
+            output: told.output,
+        })
+    }
+
     /// Remove the container, but not its clone and its network. Not by `runc delete`: with all
     /// processes gone what is left are control groups and a directory, and removing these is a
     /// matter of microseconds.
@@ -367,6 +400,11 @@ impl Guest for ContainerGuest {
         Box::new(move || cgroups.processes(&group).into_iter().collect())
     }
 
+    #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %self.spec.name))]
+    fn run(&self, command: &GuestCommand) -> Result<CommandEnd, GuestError> {
+        self.exec(command).map_err(self.fail(RUN_STEP))
+    }
+
     fn in_force(&self) -> Vec<InForce> {
         let mut readings = io_readings(&self.store, Some((&self.shared.cgroups, &self.group)));
         readings.extend(node_reading(&self.store, &self.shared.cgroups, &self.group));
@@ -431,6 +469,29 @@ impl Drop for ContainerGuest {
         // What stays is still labelled and registered: the lab's end or `clean` removes it.
         let _ = self.remove();
     }
+}
+
+/// A file that goes when this does.
+struct ShortLived(PathBuf);
+
+impl Drop for ShortLived {
+    fn drop(&mut self) {
+        // The bundle goes, too.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Write what runc is told of a command into the bundle, for root alone. Commands of one guest may
+/// run at the same time.
+fn told_to_runc(bundle: &Path, process: &serde_json::Value) -> io::Result<ShortLived> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = bundle.join(format!("exec{number}.json"));
+    let mut file = without_links::replace(&path)?;
+    let told = ShortLived(path);
+    file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    file.write_all(&serde_json::to_vec(process)?)?;
+    Ok(told)
 }
 
 /// Options of the overlay of these layers, the top first. Colons and commas separate in them, and

@@ -164,6 +164,7 @@ impl Guest for ExternalGuest {
             .ok_or_else(|| fail(StepError::Refused("it has no words".to_owned())))?;
         let invocation = Invocation::new(program)
             .args(args.iter().map(OsString::from))
+            .envs(command.variables.0.iter().cloned())
             .timeout(command.limit);
         let told = run_told(invocation).map_err(|error| fail(error.into()))?;
         Ok(CommandEnd {
@@ -200,6 +201,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use super::*;
+    use crate::guest::CommandVariables;
 
     fn guest(usage: UsageSource) -> ExternalGuest {
         let system = RunningSystem {
@@ -262,11 +264,14 @@ mod tests {
         let end = |script: &str| {
             guest.run(&GuestCommand {
                 words: ["sh", "-c", script].map(str::to_owned).to_vec(),
+                variables: CommandVariables(vec![("A".to_owned(), "b".to_owned())]),
                 limit: Duration::from_secs(10),
             })
         };
         let well = end("echo orders = 3").expect("run");
         assert_eq!((well.failure, well.output.as_str()), (None, "orders = 3"));
+        let told = end("echo $A").expect("run");
+        assert_eq!(told.output, "b");
         let ill = end("echo no; exit 2").expect("run");
         assert_eq!(ill.failure.as_deref(), Some("exit code 2"));
     }

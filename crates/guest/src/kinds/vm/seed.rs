@@ -70,7 +70,7 @@ impl Seed {
             files: spec
                 .files
                 .iter()
-                .map(|file| (file.path.clone(), paths.filled(&file.text)))
+                .map(|file| (file.path.clone(), paths.text_of(file)))
                 .collect(),
             relay: None,
         }
@@ -181,7 +181,7 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{GuestFile, spec};
+    use crate::spec::{FileReaders, GuestFile, spec};
 
     fn run(id: &str) -> RunId {
         RunId::try_from(id.to_owned()).expect("valid")
@@ -193,6 +193,7 @@ mod tests {
             files: vec![GuestFile {
                 path: "a/b".into(),
                 text: "port={port}\n\"';\n".into(),
+                readers: FileReaders::All,
             }],
             user: Some(33),
             ..spec("g1")

@@ -71,6 +71,7 @@ fn row(info: &TemplateInfo, now: SystemTime) -> [String; 7] {
         Some(LayerKind::Root) => "root",
         Some(LayerKind::Data) => "data",
         Some(LayerKind::Program) => "program",
+        Some(LayerKind::Files) => "files",
         None => "?",
     };
     let used = match &info.used_by {

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
+use super::written;
 use crate::{
     grammar::{At, Context, Kind},
     problem::Code,
@@ -65,8 +66,9 @@ impl Kind for CommandLine {
     }
 
     fn write(&self, value: &Vec<String>) -> String {
-        let words = value.iter().cloned().map(toml::Value::String);
-        toml::Value::Array(words.collect()).to_string()
+        // On one line, whatever a word holds: commands also stand in inline tables.
+        let words: Vec<String> = value.iter().map(|word| written(word)).collect();
+        format!("[{}]", words.join(", "))
     }
 
     fn describe(&self) -> String {
@@ -97,8 +99,10 @@ mod tests {
 
     #[test]
     fn words_are_kept_as_they_are() {
-        let words = read(&CommandLine, r#"["sh", "-c", "exit 1", ""]"#).expect("a command");
-        assert_eq!(words, ["sh", "-c", "exit 1", ""]);
+        let words = read(&CommandLine, r#"["sh", "-c", "echo 'a'\nexit 1", ""]"#);
+        let words = words.expect("a command");
+        assert_eq!(words, ["sh", "-c", "echo 'a'\nexit 1", ""]);
+        assert_eq!(CommandLine.write(&words).lines().count(), 1);
         assert_eq!(read(&CommandLine, &CommandLine.write(&words)), Ok(words));
     }
 

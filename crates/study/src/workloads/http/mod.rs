@@ -33,8 +33,12 @@ use crate::{
 };
 
 /// The stacks that serve it.
-pub(super) const STACKS: [StackKind; 3] =
-    [StackKind::Embedded, StackKind::Lamp, StackKind::External];
+pub(super) const STACKS: [StackKind; 4] = [
+    StackKind::Embedded,
+    StackKind::Lamp,
+    StackKind::External,
+    StackKind::Image,
+];
 
 /// What a reader must know of limits on its operations.
 pub(super) const LIMITS: &str = "HTTP: `page` is any operation; `[qos.NAME]` limits the operation \

@@ -205,6 +205,7 @@ fn dialect(stack: &StackUse) -> Option<Dialect> {
         | StackUse::Lamp(_)
         | StackUse::Bundled
         | StackUse::External(_)
+        | StackUse::Image(_)
         | StackUse::Simulated(_) => None,
     }
 }

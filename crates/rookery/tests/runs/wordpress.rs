@@ -1,0 +1,93 @@
+//! WordPress of the distribution, which nobody here wrote, as a guest: the study that comes with
+//! Rookery, shortened.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+use crate::common::{Place, processes_of, root_tests};
+
+fn studies() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies")
+}
+
+/// A place with the files of the study, and the study with one short point.
+fn place() -> (Place, String) {
+    let place = Place::new();
+    let beside = place.dir.path().join("wordpress");
+    fs::create_dir(&beside).expect("made");
+    for file in fs::read_dir(studies().join("wordpress")).expect("files") {
+        let file = file.expect("a file");
+        fs::copy(file.path(), beside.join(file.file_name())).expect("copied");
+    }
+    let text = fs::read_to_string(studies().join("wordpress.toml")).expect("the study");
+    let mut short = text.clone();
+    for (from, to) in [
+        ("users = [\"2 per guest\", \"6 per guest\"]", "users = 3"),
+        ("settle = \"5s\"", "settle = \"2s\""),
+        ("steady = \"20s\"", "steady = \"8s\""),
+        ("[guest]", "[host]\nother_work = 1\n\n[guest]"),
+    ] {
+        assert!(short.contains(from), "{from}");
+        short = short.replace(from, to);
+    }
+    (place, short)
+}
+
+fn comments(run: &Value) -> (u64, u64) {
+    let audit = &run["audits"][0];
+    let number = |key: &str| {
+        audit[key]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{key}: {audit}"))
+    };
+    (number("acknowledged"), number("found"))
+}
+
+#[test]
+fn every_comment_that_users_were_told_of_is_there() {
+    if !root_tests() {
+        return;
+    }
+    let (place, study) = place();
+    let (_, run) = place.done("wordpress.toml", &study);
+    let (told, found) = comments(&run);
+    assert!(told > 0, "users comment: {}", run["audits"]);
+    assert_eq!(told, found, "{}", run["audits"]);
+    assert_eq!(run["audits"][0]["consistent"], true, "{}", run["audits"]);
+}
+
+/// Its database is killed in the midst of it.
+#[test]
+fn no_comment_is_lost_by_a_kill() {
+    if !root_tests() {
+        return;
+    }
+    let (place, study) = place();
+    let (mut child, mut events) =
+        place.under_load(&study.replace("steady = \"8s\"", "steady = \"20s\""));
+    let later = events.find(|event| event.contains("\"load\"") && elapsed(event) > 8.0);
+    assert!(later.is_some(), "the load goes on");
+    let all = processes_of(&child, "mariadbd");
+    assert_eq!(all.len(), 1, "one database of the one guest: {all:?}");
+    let killed = Command::new("kill")
+        .args(["-9", &all[0].to_string()])
+        .status();
+    assert!(killed.expect("kill").success());
+    events.for_each(drop);
+    child.wait().expect("rookery ends");
+    let run = place.export();
+    assert_eq!(run["trials"][0]["status"], "failed", "{}", run["trials"]);
+    let (told, found) = comments(&run);
+    assert_eq!(run["audits"][0]["killed"], true, "{}", run["audits"]);
+    assert!(told > 0 && found >= told, "{}", run["audits"]);
+}
+
+fn elapsed(event: &str) -> f64 {
+    let event: Value = serde_json::from_str(event).unwrap_or_default();
+    event["elapsed_s"].as_f64().unwrap_or(0.0)
+}
