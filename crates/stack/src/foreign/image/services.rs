@@ -177,11 +177,9 @@ kind = "image"
 packages = ["python3"]
 port = 8080
 health_status = 302
-environment = {MODE = "{port} "x"
-"}
+environment = {MODE = "{port} \"x\"\n"}
 secrets = {KEY = {file = "/none"}}
-install = ["sh", "-c", "echo 'a'
-echo {data}"]
+install = ["sh", "-c", "echo 'a'\necho {data}"]
 install_with = ["db"]
 install_limit = "90s"
 [[stack.services]]
