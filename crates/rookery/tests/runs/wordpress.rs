@@ -30,6 +30,8 @@ fn place() -> (Place, String) {
         ("users = [\"2 per guest\", \"6 per guest\"]", "users = 3"),
         ("settle = \"5s\"", "settle = \"2s\""),
         ("steady = \"20s\"", "steady = \"8s\""),
+        // So short a trial has fewer operations than a limit is judged by.
+        ("errors = 0.001", "errors = 0.001\nmin_operations = 10"),
         ("[guest]", "[host]\nother_work = 1\n\n[guest]"),
     ] {
         assert!(short.contains(from), "{from}");
