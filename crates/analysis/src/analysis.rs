@@ -20,6 +20,7 @@ use crate::{
     storage::StorageUse,
     tiles::{self, TileSummary},
     trust::Trust,
+    wish::WishSummary,
 };
 
 /// The version of the printed form: it grows with every change that a reader of an older one would
@@ -68,6 +69,8 @@ data! {
         pub storage: StorageUse,
         /// How long databases took to be made.
         pub loads: Vec<LoadSummary>,
+        /// Where the wish of the study was met; null where it has none.
+        pub wish: Option<WishSummary>,
         /// How far to trust all this.
         pub trust: Trust,
     }
@@ -173,6 +176,7 @@ impl Analysis {
             layers: layers::across(&[run]),
             storage: StorageUse::from_run(run),
             loads: loads::of_run(run),
+            wish: WishSummary::from_run(run),
             trust: Trust::from_run(run),
             points,
         }

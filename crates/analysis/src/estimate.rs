@@ -5,7 +5,7 @@ use rookery_stats::{
     BatchMeans, Latencies, Measurement, PercentilePoint, Ratio, SecondSample, Spread, Summary,
     WIDEST, adaptive::Rule, effective_count,
 };
-use rookery_study::Load;
+use rookery_study::{Load, RepeatGoal};
 
 use crate::schema::data;
 
@@ -149,17 +149,26 @@ pub fn ratio(
 /// The rule by which the points of a study are repeated; `None` where their number is fixed.
 #[must_use]
 pub fn rule(load: &Load) -> Option<Rule> {
-    let target = load.half_width?;
+    let target = match load.goal.as_ref()? {
+        RepeatGoal::HalfWidth(share) => *share,
+        RepeatGoal::Wish(wish) => wish.throughput?,
+    };
     Rule::new(load.repeats, load.max_repeats, target).ok()
 }
 
 /// The whole seconds of the window: a value of all guests together for each.
 #[must_use]
 pub fn seconds(measured: &Measurement, value: impl Fn(&[&SecondSample]) -> f64) -> Vec<f64> {
-    let (start, end) = (
-        measured.window.start_s.ceil().max(0.0),
-        measured.window.end_s.floor(),
-    );
+    seconds_from(measured, measured.window.start_s, value)
+}
+
+/// The same from a second on that lies elsewhere than the begin of the window.
+pub(crate) fn seconds_from(
+    measured: &Measurement,
+    start_s: f64,
+    value: impl Fn(&[&SecondSample]) -> f64,
+) -> Vec<f64> {
+    let (start, end) = (start_s.ceil().max(0.0), measured.window.end_s.floor());
     let inside = |sample: &&SecondSample| {
         f64::from(sample.second) >= start && f64::from(sample.second) + 1.0 <= end
     };
@@ -193,13 +202,14 @@ data! {
 impl Quantile {
     /// Of the latencies of every trial (and their number of unfinished operations). Of one trial
     /// the bounds are those of ranks, for as many independent operations as the `design_effect`
-    /// leaves; of several those of Student's t over the percentiles of the trials. `None` without
-    /// values.
+    /// leaves; of several those of Student's t over the percentiles of the trials, or those of the
+    /// `rule` where the study repeats for the percentile. `None` without values.
     #[must_use]
     pub fn from_trials(
         trials: &[(Latencies, u64)],
         percentile: f64,
         design_effect: f64,
+        rule: Option<Rule>,
     ) -> Option<Self> {
         let mut merged = Latencies::new();
         trials
@@ -232,7 +242,17 @@ impl Quantile {
                 (ends, basis)
             }
             _ => {
-                let (ends, basis) = of_times(&each?)?;
+                let each = each?;
+                let (ends, basis) = match rule.and_then(|rule| rule.result(&each)) {
+                    Some(repeated) if repeated.half_width < repeated.mean => {
+                        let (mean, half) = (repeated.mean, repeated.half_width);
+                        let basis = EstimateBasis::Adaptive {
+                            trials: repeated.count,
+                        };
+                        (Some((mean - half, mean + half)), basis)
+                    }
+                    _ => of_times(&each)?,
+                };
                 let (low, high) = ends.unzip();
                 ((low, high), basis)
             }
@@ -275,17 +295,21 @@ fn of_times(values: &[f64]) -> Option<(Option<(f64, f64)>, EstimateBasis)> {
 /// From this ratio of the ends of an interval on the trials are shown instead.
 const TOO_FAR: f64 = 10.0;
 
+/// The median response time of a second at all guests, us: that of each by its requests; 0 without
+/// any.
+pub(crate) fn median_us(samples: &[&SecondSample]) -> f64 {
+    let (count, sum) = samples.iter().fold((0.0, 0.0), |(count, sum), sample| {
+        let requests = f64::from(sample.requests);
+        (count + requests, sum + requests * sample.p50_us as f64)
+    });
+    if count > 0.0 { sum / count } else { 0.0 }
+}
+
 /// How many dependent operations of a trial are worth one independent one, as far as its seconds
 /// tell: their number over what they are worth.
 #[must_use]
 pub fn design_effect(measured: &Measurement) -> f64 {
-    let weighted = seconds(measured, |samples| {
-        let (count, sum) = samples.iter().fold((0.0, 0.0), |(count, sum), sample| {
-            let requests = f64::from(sample.requests);
-            (count + requests, sum + requests * sample.p50_us as f64)
-        });
-        if count > 0.0 { sum / count } else { 0.0 }
-    });
+    let weighted = seconds(measured, median_us);
     let worth = effective_count(&weighted);
     if weighted.len() > 1 && worth > 0.0 {
         weighted.len() as f64 / worth
@@ -370,12 +394,12 @@ mod tests {
 
     #[test]
     fn percentiles_are_bounded_by_ranks_or_by_repeats() {
-        let one = Quantile::from_trials(&[(of(1..=1_000), 0)], 95.0, 1.0).expect("values");
+        let one = Quantile::from_trials(&[(of(1..=1_000), 0)], 95.0, 1.0, None).expect("values");
         assert_eq!(
             (one.value_us, one.ends_us),
             (950, (Some(936.0), Some(964.0)))
         );
-        let alike = Quantile::from_trials(&[(of(1..=1_000), 0)], 95.0, 4.0).expect("values");
+        let alike = Quantile::from_trials(&[(of(1..=1_000), 0)], 95.0, 4.0, None).expect("values");
         assert!(
             alike.ends_us.0 < one.ends_us.0 && alike.ends_us.1 > one.ends_us.1,
             "{alike:?}"
@@ -383,7 +407,7 @@ mod tests {
         let trials: Vec<(Latencies, u64)> = [0, 10, 20]
             .map(|more| (of(1 + more..=1_000 + more), 0))
             .into();
-        let three = Quantile::from_trials(&trials, 95.0, 1.0).expect("values");
+        let three = Quantile::from_trials(&trials, 95.0, 1.0, None).expect("values");
         assert_eq!(
             (three.value_us, three.basis),
             (960, EstimateBasis::Repeats { trials: 3 })
@@ -396,7 +420,7 @@ mod tests {
             "t of two degrees of freedom: {low} {high}"
         );
         assert_eq!(
-            Quantile::from_trials(&[(Latencies::new(), 3)], 95.0, 1.0),
+            Quantile::from_trials(&[(Latencies::new(), 3)], 95.0, 1.0, None),
             None
         );
     }

@@ -51,6 +51,7 @@ pub mod timeline;
 pub mod trust;
 mod units;
 mod window;
+pub mod wish;
 
 pub use analysis::{Analysis, FORMAT, RunInfo, TrialCounts, WorkloadSummary, json_schema};
 pub use run::{Run, TrialData};

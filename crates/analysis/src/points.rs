@@ -1,7 +1,8 @@
 //! One summary per point over its good repeats.
 
 use rookery_stats::{
-    Fairness, Latencies, Measurement, OtherWork, Ratio, SecondSample, Summary, qos::Limited,
+    Fairness, Latencies, Measurement, OtherWork, Ratio, SecondSample, Summary, adaptive::Rule,
+    qos::Limited,
 };
 use rookery_store::{TrialRecord, TrialStatus};
 use rookery_study::{Level, Point, Purpose};
@@ -15,7 +16,7 @@ use crate::{
     mean::mean,
     metrics::{self, MetricSummary},
     schema::data,
-    units,
+    units, wish,
 };
 
 data! {
@@ -415,8 +416,13 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         .iter()
         .map(|(_, measured)| measured.requests_per_second())
         .collect();
-    let operations = operations(&good);
     let info = point.only_group().database.kind().info();
+    let load = &run.header.plan.study_of(point).load;
+    let operations = operations(&good, |name, percentile| {
+        (name == info.main_operation())
+            .then(|| wish::percentile_rule(load, percentile))
+            .flatten()
+    });
     // Empty where no trial recorded it.
     let main_operation = operations
         .iter()
@@ -501,7 +507,11 @@ fn slowest_request(
     Some(slowest.name.clone())
 }
 
-fn operations(good: &[Good<'_>]) -> Vec<OperationSummary> {
+/// `rule_of` an operation and a percentile, where the study repeats for it.
+fn operations(
+    good: &[Good<'_>],
+    rule_of: impl Fn(&str, f64) -> Option<Rule>,
+) -> Vec<OperationSummary> {
     let mut names: Vec<&str> = Vec::new();
     for (_, measured) in good {
         names.extend(measured.operation_names());
@@ -514,12 +524,17 @@ fn operations(good: &[Good<'_>]) -> Vec<OperationSummary> {
     };
     names
         .into_iter()
-        .filter_map(|name| operation(good, name, effect))
+        .filter_map(|name| operation(good, name, effect, |percentile| rule_of(name, percentile)))
         .collect()
 }
 
 /// One operation over all guests of all good trials; `None` where it was never started.
-fn operation(good: &[Good<'_>], name: &str, design_effect: f64) -> Option<OperationSummary> {
+fn operation(
+    good: &[Good<'_>],
+    name: &str,
+    design_effect: f64,
+    rule_of: impl Fn(f64) -> Option<Rule>,
+) -> Option<OperationSummary> {
     let (mut started, mut bad) = (0_u64, 0_u64);
     let mut trials: Vec<(Latencies, u64)> = Vec::new();
     for (_, measured) in good {
@@ -540,7 +555,7 @@ fn operation(good: &[Good<'_>], name: &str, design_effect: f64) -> Option<Operat
     let quantiles = PERCENTILES
         .iter()
         .filter(|p| latencies.supported_percentile_us(**p).is_some())
-        .filter_map(|p| Quantile::from_trials(&trials, *p, design_effect))
+        .filter_map(|p| Quantile::from_trials(&trials, *p, design_effect, rule_of(*p)))
         .collect();
     (started > 0).then(|| OperationSummary {
         name: name.to_owned(),

@@ -4,7 +4,7 @@ use rookery_stats::Measurement;
 use rookery_store::{
     Attempt, Note, PoolSizing, RunHeader, Store, StoreError, TrialRecord, TrialRow, TrialStatus,
 };
-use rookery_study::Study;
+use rookery_study::{Purpose, Study};
 
 use crate::{grouped::GroupedPoint, reduce::Reducer};
 
@@ -109,11 +109,12 @@ fn record(store: &Store, trial: u32) -> Result<Option<TrialRecord>, StoreError> 
 }
 
 impl TrialData {
-    /// What it yielded, if it ended well.
+    /// What it yielded, if it ended well; nothing of a pilot, which stands in no number of the run.
     #[must_use]
     pub fn done(&self) -> Option<&TrialRecord> {
-        let record = self.record.as_ref();
-        record.filter(|_| self.row.status == TrialStatus::Done)
+        let counts =
+            self.row.status == TrialStatus::Done && self.row.trial.purpose != Purpose::Pilot;
+        self.record.as_ref().filter(|_| counts)
     }
 
     /// Its measurement, if it ended well: only these are summarised.

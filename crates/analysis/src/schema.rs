@@ -302,6 +302,7 @@ foreign_words! {
         Approach = "To come nearer to the largest load.",
         Confirm = "To confirm that load.",
         Above = "To see that more is too much.",
+        Pilot = "To choose the times of the others.",
     }
 }
 

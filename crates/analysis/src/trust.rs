@@ -211,7 +211,9 @@ pub fn checks(run: &Run) -> Vec<Checked> {
         .collect();
     for trial in &run.trials {
         let ended = matches!(trial.row.status, TrialStatus::Done | TrialStatus::Void);
-        let Some(record) = trial.record.as_ref().filter(|_| ended) else {
+        // A pilot is there to show where it is not steady.
+        let counts = ended && trial.row.trial.purpose != Purpose::Pilot;
+        let Some(record) = trial.record.as_ref().filter(|_| counts) else {
             continue;
         };
         let Some(measured) = &record.measurement else {

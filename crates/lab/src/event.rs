@@ -54,6 +54,13 @@ pub enum Event {
         /// Trials in all, so far.
         trials: u32,
     },
+    /// Pilots have chosen the times of the trials to come.
+    TimesChosen {
+        /// How long users settle, s.
+        settle_s: f64,
+        /// The measured window, s.
+        steady_s: f64,
+    },
     /// A search has its answer.
     SearchEnded {
         /// Its number.

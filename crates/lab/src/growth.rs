@@ -1,5 +1,5 @@
-//! What a run does beyond its first plan: more repeats where intervals are wide, then its searches,
-//! probe by probe.
+//! What a run does beyond its first plan: trials with the times that pilots have chosen, more repeats
+//! where intervals are wide, then its searches, probe by probe.
 //!
 //! Nothing of it is kept beside the store: what comes next follows from the plan and the trials
 //! that have ended, so that a resumed run goes on as if it had never stopped.
@@ -10,12 +10,15 @@ use rookery_analysis::{
     Run, TrialData,
     predict::predicted_knee,
     search::{self, Tried},
+    wish,
 };
 use rookery_cast::count_u32;
 use rookery_model::search::{Probe, Purpose as ProbePurpose};
 use rookery_stats::adaptive::{Decision, Rule};
 use rookery_store::{RunHeader, Store, TrialStatus};
-use rookery_study::{Expected, HostFacts, Over, Plan, Purpose, Search, Study, Trial};
+use rookery_study::{
+    Expected, HostFacts, Over, Plan, Purpose, RepeatGoal, Search, Study, Trial, WishPlan,
+};
 
 use crate::{
     clock::now,
@@ -65,6 +68,14 @@ impl<'a> Growth<'a> {
             self.add_probes(&header, &mut plan, store)?;
         }
         let grown = plan.trials.len() > before;
+        let chosen = plan.wish.as_ref().and_then(WishPlan::chosen);
+        let known = header.plan.wish.as_ref().and_then(WishPlan::chosen);
+        if let Some(times) = chosen.filter(|_| known.is_none()) {
+            (self.listener)(&Event::TimesChosen {
+                settle_s: times.settle.as_secs_f64(),
+                steady_s: times.steady.as_secs_f64(),
+            });
+        }
         if grown {
             (self.listener)(&Event::Grown {
                 trials: count_u32(plan.trials.len()),
@@ -266,13 +277,33 @@ fn add_retries(plan: &mut Plan, study: &Study, known: &[TrialData]) {
     }
 }
 
-/// Repeats that the intervals of the study's points still need.
+/// Repeats that the intervals of the study's points still need, and before them the trials that
+/// follow from its pilots.
 fn add_repeats(plan: &mut Plan, study: &Study, known: &[TrialData]) {
+    match study.load.goal {
+        Some(RepeatGoal::HalfWidth(target)) => add_for_width(plan, study, target, known),
+        Some(RepeatGoal::Wish(_)) => add_for_wish(plan, known),
+        None => {}
+    }
+}
+
+/// What a wish still needs, as far as its budget carries it.
+fn add_for_wish(plan: &mut Plan, known: &[TrialData]) {
+    if let Some(chosen) = wish::choose(plan, known) {
+        plan.choose_times(chosen);
+        return;
+    }
+    for (point, more) in wish::repeats(plan, known) {
+        plan.add_repeats(point, more);
+    }
+}
+
+/// Repeats until the interval of the throughput is narrow.
+fn add_for_width(plan: &mut Plan, study: &Study, target: f64, known: &[TrialData]) {
     let load = &study.load;
-    let rule = load
-        .half_width
-        .and_then(|target| Rule::new(load.repeats, load.max_repeats, target).ok());
-    let Some(rule) = rule else { return };
+    let Ok(rule) = Rule::new(load.repeats, load.max_repeats, target) else {
+        return;
+    };
     for combination in plan.combinations() {
         let needs = combination
             .iter()
@@ -304,7 +335,7 @@ fn repeats_needed(rule: Rule, point: u32, most: u32, known: &[TrialData]) -> u32
 /// Whether a run may need more than its first plan.
 fn grows(header: &RunHeader) -> bool {
     let load = &header.study.load;
-    load.retry_void > 0 || load.half_width.is_some() || !header.plan.searches.is_empty()
+    load.retry_void > 0 || load.goal.is_some() || !header.plan.searches.is_empty()
 }
 
 /// Whether everything that a stored run was to do is done: no repeat and no probe is left.

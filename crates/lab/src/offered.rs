@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rookery_driver::{Load, OpenLoad, Phases, Profile};
-use rookery_study::{Point, Purpose};
+use rookery_study::Point;
 
 /// The driver's words for how load comes.
 pub(crate) fn driver_load(load: &rookery_study::Load, point: &Point) -> Load {
@@ -23,21 +23,13 @@ pub(crate) fn driver_load(load: &rookery_study::Load, point: &Point) -> Load {
     })
 }
 
-/// The phases of a trial.
-pub(crate) fn phases(load: &rookery_study::Load, point: &Point, purpose: Purpose) -> Phases {
+/// The phases of a trial with this window.
+pub(crate) fn phases(load: &rookery_study::Load, point: &Point, steady: Duration) -> Phases {
     Phases {
         ramp_up: load.ramp_up.lasting(point.total_users(), point.guests()),
         settle: load.settle,
-        steady: steady(load, purpose),
+        steady,
         ramp_down: load.ramp_down,
         drain: load.drain,
     }
-}
-
-/// The measured window: trials that only approach the largest load may have a shorter one.
-fn steady(load: &rookery_study::Load, purpose: Purpose) -> Duration {
-    let short = load.search.as_ref().and_then(|search| search.steady);
-    short
-        .filter(|_| purpose == Purpose::Approach)
-        .unwrap_or(load.steady)
 }

@@ -78,10 +78,11 @@ fn load(plan: &Plan, trial: &Trial, point: &Point) -> Result<ComputedLoad, LabEr
             })
             .collect(),
     };
+    let study = plan.study_of(point);
     computed_load(&LoadRequest {
-        purpose: trial.purpose,
+        steady: plan.steady(trial.purpose, &study.load),
         seed: trial.seed,
-        study: plan.study_of(point),
+        study,
         point,
         whole: point,
         driver_cpus: &plan.driver_cpus,

@@ -277,6 +277,14 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
             bar,
             &format!("  trial {trial} is run again as trial {again} (attempt {attempt})"),
         ),
+        Event::TimesChosen { settle_s, steady_s } => line(
+            bar,
+            &format!(
+                "  pilots have chosen: settle {}, window {}",
+                duration(*settle_s),
+                duration(*steady_s)
+            ),
+        ),
         Event::SearchEnded {
             search,
             subject,

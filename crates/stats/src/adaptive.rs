@@ -127,6 +127,13 @@ impl Rule {
         })
     }
 
+    /// Repeats that the target needs by the scatter of the first lot, whatever the budget; `None`
+    /// before it is whole.
+    #[must_use]
+    pub fn needed_repeats(&self, values: &[f64]) -> Option<u32> {
+        (values.len() >= self.first as usize).then(|| self.needed(values))
+    }
+
     /// Repeats for the target; the largest number there is when the mean is 0 or a value not
     /// finite.
     fn needed(&self, values: &[f64]) -> u32 {
@@ -263,6 +270,8 @@ mod tests {
     fn the_number_of_repeats_follows_the_first_lot() {
         let rule = Rule::new(3, 10, 0.02).expect("a rule");
         assert_eq!(rule.decide(&[]), Decision::More(3));
+        assert_eq!(rule.needed_repeats(&[100.0, 101.0]), None);
+        assert_eq!(rule.needed_repeats(&[100.0, 101.0, 99.0]), Some(5));
         assert_eq!(rule.decide(&[100.0, 101.0]), Decision::More(1));
         assert_eq!(rule.decide(&[100.0, 100.1, 99.9]), Decision::Reached);
         // s = 1, t = 4.302653: (4.302653 / 2)^2 = 4.63.

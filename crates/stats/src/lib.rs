@@ -35,6 +35,7 @@ mod measurement;
 mod multiple;
 mod omission;
 mod other_work;
+pub mod pilot;
 pub mod qos;
 mod rank;
 mod shift;

@@ -3,7 +3,8 @@
 //! Fixed phases decide what is measured, so that trials can be compared; this only judges.
 //! [`judge`] takes the seconds of settling and window together and gives a list of [`Finding`]s: a
 //! finding that is [`serious`](Finding::serious) voids the trial, the others are warnings. The
-//! parts ([`Mser5`], [`Drift`], [`halves_differ`]) can be used by themselves.
+//! parts ([`Mser5`], [`Drift`], [`halves_differ`]) can be used by themselves. [`steady_from`] says the
+//! same of a trial that is to show how long others must settle.
 //!
 //! MSER-5: White, "An effective truncation heuristic for bias reduction in simulation output",
 //! Simulation 69 (1997) 323; White, Cobb, Spratt, WSC 2000.
@@ -275,6 +276,38 @@ impl Quantity {
             Self::Throughput => "throughput",
             Self::Response => "response time",
         }
+    }
+}
+
+/// From where on a series is steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SteadyFrom {
+    /// After so many of its values.
+    Value(usize),
+    /// Nowhere: it never settled, or drifts over what is left of it.
+    Nowhere,
+}
+
+/// From where on a series of seconds, which begins when all users run, is steady: behind the cut of
+/// MSER-5, where what lies before it differs from what lies after by more than chance makes it, and
+/// without a drift that matters. A series too short for MSER-5 is taken as steady.
+#[must_use]
+pub fn steady_from(series: &[f64]) -> SteadyFrom {
+    let Some(mser) = Mser5::from_series(series) else {
+        return SteadyFrom::Value(0);
+    };
+    let early = GROUP * mser.early_cut();
+    let late = mser.truncate();
+    if !mser.settled() && cut_matters(&series[early..late], &series[late..]).is_some() {
+        return SteadyFrom::Nowhere;
+    }
+    let cut = match cut_matters(&series[..early], &series[early..]) {
+        Some(_) => early,
+        None => 0,
+    };
+    match Drift::from_series(&series[cut..]) {
+        Some(drift) if drift.matters() => SteadyFrom::Nowhere,
+        _ => SteadyFrom::Value(cut),
     }
 }
 

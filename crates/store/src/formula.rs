@@ -117,6 +117,7 @@ fn plan() -> Plan {
             trial(4, 1, 2),
         ],
         searches: Vec::new(),
+        wish: None,
         driver_cpus: vec![1],
         guest_cpus: vec![0],
         estimate: Estimate {

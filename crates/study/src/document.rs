@@ -16,7 +16,8 @@ use crate::{
     scale,
     sections::{
         self, GroupKeys, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, MeasureKeys,
-        QosSection, RootKeys, SearchKeys, StackSection, StorageKeys, WorkloadSection,
+        PrecisionKeys, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys,
+        WorkloadSection,
     },
     source::Source,
     variants::{self, Expansion},
@@ -223,6 +224,7 @@ impl Study {
         section(sections::LOAD, &|out| {
             LoadKeys::from_load(&self.load).write(out);
             SearchKeys::write_below(self.load.search.as_ref(), out);
+            PrecisionKeys::write_below(&self.load, out);
         });
         section(sections::QOS, &|out| QosSection::of(&self.qos).write(out));
         section(sections::STACK, &|out| {

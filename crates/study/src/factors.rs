@@ -11,7 +11,7 @@ use toml::{
 };
 
 use crate::{
-    grammar::{Context, KeyInfo, kinds::is_pin_table},
+    grammar::{Below, Context, KeyInfo, kinds::is_pin_table},
     plan::{Factor, Level},
     problem::Code,
     sections::{self, settings},
@@ -25,7 +25,7 @@ pub(crate) const MOST_LEVELS: usize = 16;
 const MOST_FACTORS: usize = 24;
 
 /// Keys that cannot have levels, and why. A section name alone stands for all its keys.
-const FIXED: [(&str, &str); 20] = [
+const FIXED: [(&str, &str); 21] = [
     ("title", "a run has one title"),
     ("question", "a run has one question"),
     (
@@ -41,6 +41,7 @@ const FIXED: [(&str, &str); 20] = [
     ("load.repeats", "all levels are repeated alike"),
     ("load.half_width", "all levels are repeated alike"),
     ("load.max_repeats", "all levels are repeated alike"),
+    ("load.precision.*", "a run has one wish"),
     ("load.search", "every level is searched alike"),
     ("load.order", "a run has one order"),
     ("load.retry_void", "all levels are run again alike"),
@@ -79,6 +80,14 @@ pub(crate) fn fixed(section: &str, key: &str) -> Option<&'static str> {
         .find(|(name, _)| *name == path || *name == section);
     why.map(|(_, why)| *why)
 }
+
+/// The same of all keys of a section below a section, where a value of its name may vary.
+pub(crate) fn fixed_below(section: &str, below: &str) -> Option<&'static str> {
+    fixed(section, &format!("{below}{BELOW}"))
+}
+
+/// What stands for all keys of a section below a section.
+pub(crate) const BELOW: &str = ".*";
 
 fn join(section: &str, key: &str) -> String {
     if section.is_empty() {
@@ -163,10 +172,12 @@ pub(crate) fn find<'i>(root: &mut DeTable<'i>, context: &mut Context) -> Vec<Fou
             &(section.keys)(),
             &mut lists,
         );
-        let Some(below) = section.below else { continue };
-        for name in (below.names)() {
+        let names =
+            |below: &'static Below| (below.names)().into_iter().map(move |name| (below, name));
+        for (below, name) in section.below.iter().flat_map(names) {
             match table.get(name).map(Spanned::get_ref) {
                 Some(_) if fixed(section.name, name).is_some() => {}
+                Some(DeValue::Table(_)) if fixed_below(section.name, name).is_some() => {}
                 Some(DeValue::Table(table)) if below.any.is_some() => {
                     collect_settings(table, &[section.name, name], &mut lists)
                 }

@@ -71,8 +71,8 @@ pub use image_use::{
 pub use model::{Measure, Study};
 pub use names::{Named, nearest as nearest_name};
 pub use plan::{
-    Callers, CpuPlace, Estimate, Expected, Factor, GuestGroup, HostFacts, Level, Plan,
-    PlannedGuest, Point, Purpose, Search, Trial, Variant,
+    Callers, ChosenTimes, CpuPlace, Estimate, Expected, Factor, GuestGroup, HostFacts, Level, Plan,
+    PlannedGuest, Point, Purpose, Search, Trial, Variant, WishPlan, WishTimes,
 };
 pub use planning::CannotPlan;
 pub use problem::{Code, Problem, Problems};
@@ -88,8 +88,9 @@ pub use storage_use::{
     AccessTimes, BlockSize, FileSystem, IoLimits, JournalMode, StorageUse, VolumeCache, VolumeUse,
 };
 pub use values::{
-    Arrivals, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape, HostUse,
-    LabShape, Layout, LayoutGroup, Load, LoadModel, LoopType, OpenLoad, Order, Over, Override, Pin,
-    Pinning, Precision, RampUp, SearchUse, StartRate, Vcpus, Visit,
+    Arrivals, BUDGETS, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape,
+    HostUse, LabShape, Layout, LayoutGroup, Load, LoadModel, LoopType, OpenLoad, OpenTimes, Order,
+    Over, Override, PercentileWish, Pin, Pinning, Precision, RampUp, RepeatGoal, SearchUse,
+    StartRate, Vcpus, Visit, Wish, WishedMetric,
 };
 pub use workloads::*;

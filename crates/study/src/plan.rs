@@ -1,11 +1,15 @@
 //! What a study means on a given host: points, pins, memory, trials in their order, time.
 
+mod wish;
+
 use std::time::Duration;
 
 use rookery_stats::HostSize;
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, CpuSet, Design, Over, PointData, Study, Variables, Vcpus, shares};
+use crate::{Amount, CpuSet, Design, Load, Over, PointData, Study, Variables, Vcpus, shares};
+
+pub use wish::{ChosenTimes, WishPlan, WishTimes};
 
 /// A MiB in bytes.
 pub(crate) const MIB: f64 = 1_048_576.0;
@@ -493,6 +497,8 @@ pub enum Purpose {
     Confirm,
     /// To see that more is too much.
     Above,
+    /// To choose the times of the others; in no average.
+    Pilot,
 }
 
 impl Purpose {
@@ -504,6 +510,7 @@ impl Purpose {
             Self::Approach => "approach",
             Self::Confirm => "confirm",
             Self::Above => "above",
+            Self::Pilot => "pilot",
         }
     }
 }
@@ -611,6 +618,9 @@ pub struct Plan {
     /// What is searched after the points of the study.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<Search>,
+    /// How the wish of the study is kept, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wish: Option<WishPlan>,
     /// CPUs of the driver.
     pub driver_cpus: CpuSet,
     /// CPUs of the guests.
@@ -660,6 +670,18 @@ impl Plan {
                 .split_once('.')
                 .is_some_and(|name| name == (section, key))
         })
+    }
+
+    /// The measured window of a trial: those that only approach the largest load may have a shorter
+    /// one, pilots have a longer one.
+    #[must_use]
+    pub fn steady(&self, purpose: Purpose, load: &Load) -> Duration {
+        let other = match purpose {
+            Purpose::Approach => load.search.as_ref().and_then(|search| search.steady),
+            Purpose::Pilot => self.wish.as_ref().and_then(WishPlan::pilot),
+            Purpose::Study | Purpose::Confirm | Purpose::Above => None,
+        };
+        other.unwrap_or(load.steady)
     }
 
     /// The points of the study itself, without those that searches tried.

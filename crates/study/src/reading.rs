@@ -11,9 +11,9 @@ use crate::{
     model::{Measure, Study},
     problem::Code,
     sections::{
-        self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, MeasureKeys, QosSection, RootKeys,
-        SearchKeys, Sections, StackSection, StorageKeys, WorkloadSection, check_operations,
-        read_guest,
+        self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, MeasureKeys, PrecisionKeys, QosSection,
+        RootKeys, SearchKeys, Sections, StackSection, StorageKeys, WorkloadSection,
+        check_operations, read_guest,
     },
     source::Source,
     stack_use::{StackKind, StackUse},
@@ -189,10 +189,15 @@ fn check_load_time(sections: &Sections, context: &mut Context) {
             let message = "`measure.load_time` leaves no load that could be searched";
             refuse("load.search", message, without);
         }
-        if load.half_width.is_some() {
+        if load.half_width().is_some() {
             let message = "`load.half_width` is judged by throughput, and `measure.load_time` \
                            leaves none";
             refuse("load.half_width", message, without);
+        }
+        if load.wish().is_some() {
+            let message = "`load.precision` is judged by what users see, and `measure.load_time` \
+                           leaves none of them";
+            refuse("load.precision", message, without);
         }
     }
     let kind = sections.stack.as_ref().map(StackUse::kind);
@@ -310,17 +315,25 @@ fn check_storage(sections: &Sections, context: &mut Context) {
     }
 }
 
-/// The section of the load with its search, and the loop type alone.
+/// The section of the load with what stands below it, and the loop type alone.
 fn read_load(mut reader: Reader<'_, '_, '_>) -> (Option<LoadModel>, Option<Load>) {
-    let keys = LoadKeys::read(&mut reader);
+    let mut keys = LoadKeys::read(&mut reader);
     let search = SearchKeys::read_below(&mut reader);
+    let precision = PrecisionKeys::read_below(&mut reader);
     let model = keys.model;
-    let load = match search.map(|search| search.build(keys.model, reader.context)) {
-        // A search that was refused has its problem; what else is wrong is told too.
-        Some(None) => keys.build(None, reader.context).and(None),
-        Some(search) => keys.build(search, reader.context),
-        None => keys.build(None, reader.context),
-    };
+    let before = reader.context.findings.len();
+    let search = search.and_then(|search| search.build(model, reader.context));
+    let wish = precision
+        .as_ref()
+        .zip(model)
+        .and_then(|(keys, model)| keys.build(model, reader.context));
+    // A section that was refused has its problem; what else is wrong is told too.
+    let sound = reader.context.findings.len() == before;
+    if model.is_some_and(|model| model != LoadModel::Closed) {
+        keys.precision = precision.and_then(|keys| keys.arrivals).or(keys.precision);
+    }
+    let load = keys.build(search, wish, reader.context);
+    let load = load.filter(|_| sound);
     reader.finish();
     (model, load)
 }

@@ -29,7 +29,7 @@ pub fn reference() -> String {
                 write_section(&mut out, title, meaning, &keys);
             }
         }
-        if let Some(below) = section.below {
+        for below in section.below {
             let titles: Vec<String> = (below.names)()
                 .into_iter()
                 .map(|name| format!("[{}.{name}]", section.name))
@@ -189,10 +189,8 @@ mod tests {
     #[test]
     fn every_key_has_a_meaning_and_a_kind() {
         for section in sections::ALL.iter().chain([&sections::GROUP_SECTION]) {
-            let below = section
-                .below
-                .map(|below| (below.keys)())
-                .unwrap_or_default();
+            let below = section.below.iter().flat_map(|below| (below.keys)());
+            let below: Vec<KeyInfo> = below.collect();
             for key in (section.keys)().iter().chain(&below) {
                 assert!(
                     !key.meaning.is_empty() && !key.describe.is_empty(),

@@ -1,5 +1,7 @@
 //! The plan as plain text, for the terminal.
 
+mod wish;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
@@ -120,13 +122,14 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 /// The load's model and phases; without a pace, which each group has of its own.
 fn write_phases(out: &mut String, load: &Load, pace: Option<&str>) {
     let pace = pace.map_or_else(String::new, |pace| format!(", {pace}"));
+    let open = load.wish().map(|wish| wish.open).unwrap_or_default();
     let _ = writeln!(
         out,
         "  {} model{pace}; ramp-up {}, settle {}, steady {}, ramp-down {}",
         load.model().name(),
         load.ramp_up,
-        plain_time(load.settle),
-        plain_time(load.steady),
+        wish::time(load.settle, open.settle),
+        wish::time(load.steady, open.steady),
         plain_time(load.ramp_down)
     );
 }
@@ -577,6 +580,14 @@ const ROUNDS_SHOWN: u32 = 5;
 const TRIALS_SHOWN: usize = 24;
 
 fn write_trials(out: &mut String, plan: &Plan, study: &Study) {
+    if let Some((wish, planned)) = study.load.wish().zip(plan.wish.as_ref()) {
+        let budget = clock(planned.budget);
+        let _ = writeln!(out, "Wish: {wish}, in up to {budget} of trials");
+        wish::write(out, plan, study, wish, planned);
+        if planned.pilot().is_some() {
+            return;
+        }
+    }
     let order = match study.load.order {
         Order::Random => "random order, new in every repeat",
         Order::Interleaved => "the order of the file in every repeat",
@@ -628,7 +639,7 @@ fn write_trials(out: &mut String, plan: &Plan, study: &Study) {
         }
         let _ = writeln!(out, "  repeat {repeat}: points {}", blocks.join(" "));
     }
-    if let Some(half_width) = study.load.half_width {
+    if let Some(half_width) = study.load.half_width() {
         let _ = writeln!(
             out,
             "  more repeats, up to {}, where half of the 95 % interval of the throughput exceeds \

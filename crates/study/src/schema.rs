@@ -5,7 +5,7 @@ use toml::de::DeValue;
 
 use crate::{
     factors,
-    grammar::{KeyInfo, Need, SectionInfo},
+    grammar::{Below, KeyInfo, Need, SectionInfo},
     overrides, scale, sections,
 };
 
@@ -48,23 +48,9 @@ pub fn json_schema() -> Json {
 
 fn section_schema(section: &SectionInfo) -> Json {
     let mut schema = table_schema(section.name, (section.keys)(), section.meaning);
-    if let (Some(below), Some(properties)) = (
-        section.below,
-        schema.get_mut("properties").and_then(Json::as_object_mut),
-    ) {
-        for name in (below.names)() {
-            // Where the whole section below is fixed, so are its keys.
-            let path = format!("{}.{name}", section.name);
-            let owner = if factors::fixed(section.name, name).is_some() {
-                &path
-            } else {
-                section.name
-            };
-            let mut schema = table_schema(owner, (below.keys)(), &(below.meaning)());
-            if let (Some(any), Some(schema)) = (below.any, schema.as_object_mut()) {
-                schema.insert("additionalProperties".to_owned(), (any.schema)());
-            }
-            properties.insert(name.to_owned(), schema);
+    for below in section.below {
+        if let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut) {
+            put_below(section.name, below, properties);
         }
         if below.named_freely
             && let Some(schema) = schema.as_object_mut()
@@ -77,6 +63,30 @@ fn section_schema(section: &SectionInfo) -> Json {
         json!({"type": "array", "items": schema, "minItems": 1, "maxItems": sections::MOST_LAYOUTS})
     } else {
         schema
+    }
+}
+
+/// The sections below a section; a key of the same name may be a value or the section.
+fn put_below(section: &str, below: &Below, properties: &mut Map<String, Json>) {
+    for name in (below.names)() {
+        // Where the whole section below is fixed, so are its keys.
+        let path = format!("{section}.{name}");
+        let owner = if factors::fixed(section, name).is_some() {
+            path
+        } else if factors::fixed_below(section, name).is_some() {
+            path + factors::BELOW
+        } else {
+            section.to_owned()
+        };
+        let mut schema = table_schema(&owner, (below.keys)(), &(below.meaning)());
+        if let (Some(any), Some(schema)) = (below.any, schema.as_object_mut()) {
+            schema.insert("additionalProperties".to_owned(), (any.schema)());
+        }
+        let schema = match properties.remove(name) {
+            Some(value) => json!({"anyOf": [value, schema]}),
+            None => schema,
+        };
+        properties.insert(name.to_owned(), schema);
     }
 }
 

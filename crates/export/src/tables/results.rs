@@ -65,6 +65,11 @@ pub(super) const RESULTS: Table = Table {
             "Of the point, the same in all its rows: `met` in every trial, `missed` in every judged \
              one, `unsure`, `not judged`.",
         ),
+        column::text(
+            "wish",
+            "Whether the point met the wish of the study for its intervals, the same in all its \
+             rows: `met` or `missed`; nothing where the study has none.",
+        ),
     ],
     source: Source::Computed(results),
 };
@@ -87,12 +92,16 @@ struct Subject<'a> {
     label: &'a str,
     layouts: &'a [String],
     limits: &'static str,
+    wish: Option<&'static str>,
 }
 
 fn results(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> {
     let analysis = Analysis::from_store(store)?;
     for summary in &analysis.points {
-        let subject = Subject::of_point(summary, None);
+        let subject = Subject {
+            wish: wish(&analysis, summary),
+            ..Subject::of_point(summary, None)
+        };
         for value in values(summary) {
             visit(&subject.row(&value))?;
         }
@@ -114,6 +123,7 @@ fn load_rows(load: &LoadSummary, visit: &mut RowVisitor<'_>) -> Result<(), Expor
         label: &load.label,
         layouts: &[],
         limits: "not judged",
+        wish: None,
     };
     let plain = |metric, unit, mean| Value {
         mean,
@@ -141,6 +151,7 @@ fn search_rows(search: &SearchSummary, visit: &mut RowVisitor<'_>) -> Result<(),
             label: &search.label,
             layouts: &search.layouts,
             limits: "not judged",
+            wish: None,
         },
     };
     let load = Value {
@@ -167,10 +178,11 @@ impl<'a> Subject<'a> {
             label: &summary.point.label,
             layouts: &summary.point.layouts,
             limits: limits(summary.limits),
+            wish: None,
         }
     }
 
-    fn row<'r>(&'r self, value: &'r Value<'_>) -> [Cell<'r>; 13] {
+    fn row<'r>(&'r self, value: &'r Value<'_>) -> [Cell<'r>; 14] {
         [
             whole(self.point),
             whole(self.search),
@@ -185,8 +197,16 @@ impl<'a> Subject<'a> {
             whole(Some(value.n)),
             text(value.basis),
             text(self.limits),
+            optional_text(self.wish),
         ]
     }
+}
+
+/// Whether a point met the wish of its study.
+fn wish(analysis: &Analysis, summary: &PointSummary) -> Option<&'static str> {
+    let mut points = analysis.wish.as_ref()?.points.iter();
+    let own = points.find(|wished| wished.point == summary.point.id)?;
+    Some(if own.met { "met" } else { "missed" })
 }
 
 /// A point that was judged otherwise in one trial than in another is unsure.

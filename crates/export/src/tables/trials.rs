@@ -32,7 +32,8 @@ pub(super) const TRIALS: Table = Table {
         ),
         column::text(
             "purpose",
-            "`study`, or of a search `approach`, `confirm`, `above`.",
+            "`study`, or of a search `approach`, `confirm`, `above`; `pilot` where it chose the \
+             times of the others and stands in no average.",
         ),
         column::text(
             "status",

@@ -30,7 +30,7 @@ pub(crate) fn observe(
     trial: &TrialContext<'_>,
     guests: &mut GuestSet<'_>,
 ) -> Result<Observed, Failure> {
-    let loads = loads(trial, guests);
+    let loads = loads(runner, trial, guests);
     let Some(first) = loads.first() else {
         return Err(LabError::NotSimulated.into());
     };
@@ -67,7 +67,11 @@ pub(crate) fn observe(
 }
 
 /// The load of each group that has users.
-fn loads(trial: &TrialContext<'_>, guests: &GuestSet<'_>) -> Vec<Box<dyn TrialLoad>> {
+fn loads(
+    runner: &TrialRunner<'_>,
+    trial: &TrialContext<'_>,
+    guests: &GuestSet<'_>,
+) -> Vec<Box<dyn TrialLoad>> {
     let load = |(place, group): (usize, &GroupContext<'_>)| {
         let targets = Targets::new(
             group.context.lab,
@@ -75,7 +79,7 @@ fn loads(trial: &TrialContext<'_>, guests: &GuestSet<'_>) -> Vec<Box<dyn TrialLo
             group.context.confirmed,
         );
         let request = LoadRequest {
-            purpose: trial.trial.purpose,
+            steady: runner.plan.steady(trial.trial.purpose, &group.study.load),
             seed: group_seed(trial.trial.seed, place),
             study: group.study,
             point: &group.point,

@@ -8,7 +8,10 @@ mod sample;
 mod sql;
 mod web_users;
 
-use std::{sync::atomic::AtomicBool, time::Instant};
+use std::{
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
+};
 
 use rookery_driver::{OperationId, Phases, Progress};
 use rookery_guest::Guest;
@@ -16,7 +19,7 @@ use rookery_monitor::DatabaseLook;
 use rookery_stack::{BuiltStack, DatabaseProbe};
 use rookery_stats::Measurement;
 use rookery_store::{Store, Tuning};
-use rookery_study::{CpuSet, Plan, Point, Purpose, Study};
+use rookery_study::{CpuSet, Plan, Point, Study};
 use rookery_web::Config;
 use rookery_workload::{FoundRow, random::mix};
 
@@ -51,7 +54,8 @@ pub(crate) trait TrialLoad: Sync {
 /// What the load of one group of a trial follows from.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadRequest<'a> {
-    pub(crate) purpose: Purpose,
+    /// The measured window.
+    pub(crate) steady: Duration,
     /// Of every random stream of the group.
     pub(crate) seed: u64,
     pub(crate) study: &'a Study,
@@ -67,7 +71,7 @@ pub(crate) struct LoadRequest<'a> {
 impl LoadRequest<'_> {
     /// Its phases.
     fn phases(&self) -> Phases {
-        phases(&self.study.load, self.whole, self.purpose)
+        phases(&self.study.load, self.whole, self.steady)
     }
 }
 

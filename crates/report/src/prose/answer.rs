@@ -15,7 +15,7 @@ use rookery_store::TrialStatus;
 use super::{
     MOST_SENTENCES, baselines,
     effects::{cannot_say, name, verdict},
-    format, layers, limits, loads, searches, splits, tiles,
+    format, layers, limits, loads, searches, splits, tiles, wish,
 };
 
 /// The factor of a study that compares layers.
@@ -62,6 +62,7 @@ fn of_run(run: &Run, analysis: &Analysis) -> Vec<String> {
     sentences.extend(tiles::sentences(analysis));
     sentences.extend(best(run, analysis, limits.as_deref()));
     sentences.extend(baselines::sentences(analysis));
+    sentences.extend(analysis.wish.as_ref().map(|kept| wish::sentence(run, kept)));
     sentences
 }
 

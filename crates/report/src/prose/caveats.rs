@@ -8,7 +8,7 @@ use rookery_analysis::{
 use rookery_store::TrialStatus;
 use rookery_text::Zone;
 
-use super::{MOST_SENTENCES, format, limits, searches, settings};
+use super::{MOST_SENTENCES, format, limits, searches, settings, wish};
 
 /// One line for each point of which something is to be said; from a certain number on the rest is
 /// counted.
@@ -71,6 +71,13 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis, zone: &Zone) -> Vec<String
             )
         })
     }));
+    all.extend(
+        analysis
+            .wish
+            .as_ref()
+            .map(wish::caveats)
+            .unwrap_or_default(),
+    );
     all.extend(single_trials(points));
     all.extend(summed_up(points, |summary| {
         (summary.done == 0).then(|| match summary.void + summary.failed {

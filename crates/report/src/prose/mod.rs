@@ -17,6 +17,7 @@ pub(crate) mod settings;
 pub(crate) mod splits;
 pub(crate) mod tiles;
 pub(crate) mod trust;
+pub(crate) mod wish;
 pub(crate) mod words;
 
 /// A name and what is said of it.

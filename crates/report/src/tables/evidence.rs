@@ -3,13 +3,14 @@
 
 use rookery_analysis::{Run, TrialData};
 use rookery_store::{TrialRecord, TrialStatus};
-use rookery_study::{GuestGroup, Point};
+use rookery_study::{GuestGroup, Point, RepeatGoal};
 use rookery_text::Zone;
 
 use super::{Table, table};
 use crate::prose::{
     Fact, format, limits,
     loop_type::loop_type,
+    wish,
     words::{self, word},
 };
 
@@ -27,6 +28,11 @@ pub(crate) fn facts(run: &Run, zone: &Zone) -> Vec<Fact> {
     let header = &run.header;
     let (study, plan, host) = (&header.study, &header.plan, &header.host);
     let load = &study.load;
+    // The times that pilots chose stand in the plan.
+    let times = plan
+        .variants
+        .first()
+        .map_or(load, |variant| &variant.study.load);
     let time = |duration: std::time::Duration| format::seconds(duration.as_secs_f64());
     let versions: Vec<String> = host
         .versions
@@ -65,24 +71,34 @@ pub(crate) fn facts(run: &Run, zone: &Zone) -> Vec<Fact> {
             format!(
                 "ramp-up {}, settle {}, window {}, ramp-down {}; unfinished operations awaited {}",
                 load.ramp_up,
-                time(load.settle),
-                time(load.steady),
+                time(times.settle),
+                time(times.steady),
                 time(load.ramp_down),
                 time(load.drain)
             ),
         ),
         fact(
             "Repeats, order",
-            match load.half_width {
-                Some(target) => format!(
+            match &load.goal {
+                Some(RepeatGoal::HalfWidth(target)) => format!(
                     "{} of each point, up to {} for an interval of ± {}; order {}",
                     load.repeats,
                     load.max_repeats,
-                    format::percent(target),
+                    format::percent(*target),
+                    word(load.order)
+                ),
+                Some(RepeatGoal::Wish(_)) => format!(
+                    "{} of each point, and as many more as the wish needs and its time allows; \
+                     order {}",
+                    load.repeats,
                     word(load.order)
                 ),
                 None => format!("{} of each point, order {}", load.repeats, word(load.order)),
             },
+        ),
+        fact(
+            "Wish",
+            wish::method(run).unwrap_or_else(|| "none".to_owned()),
         ),
         fact(
             "Search",
@@ -181,7 +197,7 @@ pub(crate) fn trials(run: &Run, zone: &Zone) -> Table {
     let rows = run.trials.iter().map(|trial| trial_row(trial, zone));
     let mut table = table(&heads, rows.collect());
     let plan = &run.header.plan;
-    if plan.searches.is_empty() {
+    if plan.searches.is_empty() && plan.wish.is_none() {
         let purpose = table.heads.iter().position(|head| head == "what for");
         if let Some(column) = purpose {
             table.heads.remove(column);

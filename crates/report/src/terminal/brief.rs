@@ -5,7 +5,7 @@ use rookery_store::TrialStatus;
 use rookery_text::{Zone, hanging};
 
 use super::{plain, trial_counts};
-use crate::prose::{answer, caveats, limits, words};
+use crate::prose::{answer, caveats, limits, wish, words};
 
 /// Width of the column of labels.
 const LABEL: usize = 10;
@@ -15,12 +15,14 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize, zone: &Zone) 
     let parts = [
         ("answer", without_limits(run, first_answer(run, analysis))),
         ("limits", limits_line(run, analysis)),
+        ("wish", wish_line(run, analysis)),
         ("trust", trust_line(run)),
         ("caveats", caveats_line(run, analysis, zone)),
     ];
     let title = hanging("", &plain(&run.header.title), width);
     let lines = parts
         .iter()
+        .filter(|(_, text)| !text.is_empty())
         .flat_map(|(label, text)| hanging(&format!("{label:LABEL$}"), &plain(text), width));
     title
         .into_iter()
@@ -70,6 +72,12 @@ fn limits_line(run: &Run, analysis: &Analysis) -> String {
         }
     }
     text
+}
+
+/// Where the wish was met; nothing where the study has none.
+fn wish_line(run: &Run, analysis: &Analysis) -> String {
+    let kept = analysis.wish.as_ref();
+    kept.map_or_else(String::new, |kept| wish::kept(run, kept))
 }
 
 /// What became of the trials, and whether any was simulated.

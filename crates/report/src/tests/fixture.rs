@@ -145,6 +145,7 @@ fn plan(repeats: u32) -> Plan {
         points: POINTS.iter().enumerate().map(point).collect(),
         trials: trials.map(trial).collect(),
         searches: Vec::new(),
+        wish: None,
         driver_cpus: vec![1],
         guest_cpus: vec![0],
         estimate: Estimate {

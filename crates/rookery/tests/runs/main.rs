@@ -37,6 +37,7 @@ mod stored;
 mod template;
 mod void;
 mod walk;
+mod wish;
 mod wordpress;
 
 /// A trial wants the machine to itself.

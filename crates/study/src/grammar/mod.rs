@@ -94,8 +94,8 @@ pub(crate) struct SectionInfo {
     pub(crate) many: bool,
     pub(crate) meaning: &'static str,
     pub(crate) keys: fn() -> Vec<KeyInfo>,
-    /// Sections below it, which all have the same keys.
-    pub(crate) below: Option<Below>,
+    /// Sections below it, those with the same keys together.
+    pub(crate) below: &'static [Below],
 }
 
 /// Sections below a section: `[qos.login]`.

@@ -288,6 +288,12 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
         }
     }
 
+    /// Whether `key` is a table in the file.
+    pub(crate) fn has_table(&self, key: &str) -> bool {
+        let value = self.table.and_then(|table| table.get(key));
+        value.is_some_and(|value| value.get_ref().is_table())
+    }
+
     /// The table below `key`: `[key]`.
     pub(crate) fn section(&mut self, key: &'static str) -> Reader<'t, 'i, '_> {
         self.section_below(Cow::Borrowed(key))

@@ -133,8 +133,10 @@ fn check_layout(around: &LayoutAround<'_, '_>, tables: &DeArray<'_>, context: &m
         );
         context.refuse::<()>(Code::TooMany, span, message, "use several layouts");
     }
-    for key in ["search", "half_width"] {
-        if has(around.root, LOAD, key) {
+    for key in ["search", "half_width", "precision"] {
+        // As a word it only says how arrivals are started.
+        let asked = if key == "precision" { has_table } else { has };
+        if asked(around.root, LOAD, key) {
             let message = format!("`load.{key}` asks for one load, and the groups have several");
             let help =
                 format!("remove `{key}` from [load], or put the groups into a study of their own");
@@ -210,6 +212,16 @@ fn has_load(root: &DeTable<'_>) -> bool {
 fn has(root: &DeTable<'_>, section: &str, key: &str) -> bool {
     match root.get(section).map(Spanned::get_ref) {
         Some(DeValue::Table(table)) => table.contains_key(key),
+        _ => false,
+    }
+}
+
+/// Whether it has the key with a table.
+fn has_table(root: &DeTable<'_>, section: &str, key: &str) -> bool {
+    match root.get(section).map(Spanned::get_ref) {
+        Some(DeValue::Table(table)) => table
+            .get(key)
+            .is_some_and(|value| value.get_ref().is_table()),
         _ => false,
     }
 }

@@ -122,6 +122,7 @@ fn is_key(name: &str) -> bool {
         (section.keys)().iter().any(|key| key.name == name)
             || section
                 .below
-                .is_some_and(|below| (below.names)().contains(&name))
+                .iter()
+                .any(|below| (below.names)().contains(&name))
     })
 }

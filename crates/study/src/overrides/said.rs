@@ -137,7 +137,10 @@ fn put<'i>(
     context: &mut Context,
 ) {
     // Limits judge what was measured: each layout may have its own.
-    if let Some(why) = factors::fixed(section, key.get_ref()).filter(|_| section != QOS) {
+    let table = value.get_ref().is_table();
+    let why = factors::fixed(section, key.get_ref())
+        .or_else(|| factors::fixed_below(section, key.get_ref()).filter(|_| table));
+    if let Some(why) = why.filter(|_| section != QOS) {
         let message = format!(
             "`{section}.{}` cannot differ between layouts: {why}",
             key.get_ref()

@@ -169,14 +169,26 @@ fn trials_time(parts: &Parts<'_>) -> Duration {
     let Some((_, first)) = parts.first() else {
         return Duration::ZERO;
     };
-    let users = parts.iter().map(|(point, _)| point.total_users()).sum();
-    let guests = parts.iter().map(|(point, _)| point.guests()).sum();
-    let guest_times = parts.iter().map(|(point, study)| guests_time(study, point));
-    let trial = trial_phases(first, users, guests) + guest_times.sum::<Duration>();
+    let trial = trial_time(parts, first.load.settle, first.load.steady);
     let calibrations = parts
         .iter()
         .map(|(_, study)| study.workload.keys().calibrations());
     trial * (first.load.repeats + calibrations.sum::<u32>())
+}
+
+/// One trial of a point with these times: its phases, the pause after it, and what its guests take.
+pub(super) fn trial_time(
+    parts: &[(Point, &Study)],
+    settle: Duration,
+    steady: Duration,
+) -> Duration {
+    let Some((_, first)) = parts.first() else {
+        return Duration::ZERO;
+    };
+    let users = parts.iter().map(|(point, _)| point.total_users()).sum();
+    let guests = parts.iter().map(|(point, _)| point.guests()).sum();
+    let guest_times = parts.iter().map(|(point, study)| guests_time(study, point));
+    around_window(first, users, guests) + settle + steady + guest_times.sum::<Duration>()
 }
 
 /// Measuring each different pool once, where it is asked for.
@@ -206,7 +218,9 @@ fn search_time(variants: &[Variant], search: &Search) -> Option<Duration> {
         Over::Users => truncate_u32(search.highest),
         Over::Rate | Over::Guests => 0,
     };
-    let full = trial_phases(study, users, search.guests) + guests_start(study, search.guests);
+    let load = &study.load;
+    let phases = around_window(study, users, search.guests) + load.settle + load.steady;
+    let full = phases + guests_start(study, search.guests);
     let short = asked.steady.map_or(full, |steady| {
         (full + steady).saturating_sub(study.load.steady)
     });
@@ -216,10 +230,10 @@ fn search_time(variants: &[Variant], search: &Search) -> Option<Duration> {
     )
 }
 
-/// The phases of a trial of so many users, and the pause after it.
-fn trial_phases(study: &Study, users: u32, guests: u32) -> Duration {
+/// The phases of a trial of so many users without settling and window, and the pause after it.
+fn around_window(study: &Study, users: u32, guests: u32) -> Duration {
     let load = &study.load;
-    load.ramp_up.lasting(users, guests) + load.settle + load.steady + load.ramp_down + load.rest
+    load.ramp_up.lasting(users, guests) + load.ramp_down + load.rest
 }
 
 fn guests_start(study: &Study, guests: u32) -> Duration {

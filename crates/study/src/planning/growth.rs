@@ -184,7 +184,7 @@ impl Plan {
         groups.into_iter().map(|(_, points)| points).collect()
     }
 
-    fn last_block(&self) -> u32 {
+    pub(super) fn last_block(&self) -> u32 {
         self.trials
             .iter()
             .map(|trial| trial.block)

@@ -14,6 +14,7 @@ mod searches;
 mod simulated;
 mod storage;
 mod trials;
+mod wish;
 
 pub use growth::CannotPlan;
 
@@ -91,21 +92,39 @@ impl Plan {
         let combinations = combine(expanded, document);
         let points: Vec<Point> = combinations.iter().flatten().cloned().collect();
         let searches = searches::combine(searches, &points);
-        let estimate = estimate::estimate(document.variants(), &points, &searches, &largest);
+        let mut estimate = estimate::estimate(document.variants(), &points, &searches, &largest);
         let mut findings = context.findings;
         // A layout that does not fit explains more than the disk that it would need.
         if findings.is_empty() {
             findings.extend(disk_finding(document, host, estimate.disk_mib));
         }
+        let planned = wish::plan(document, &combinations).unwrap_or_else(|finding| {
+            findings.push(finding);
+            None
+        });
+        let (wish, trials) = match planned {
+            Some(planned) => {
+                if simulated.is_none() {
+                    let around = estimate.duration.saturating_sub(planned.written_take);
+                    estimate.duration = around + planned.first_take;
+                }
+                (Some(planned.wish), planned.trials)
+            }
+            None => {
+                let trials = trials::order(document.study(), &wish::ids(&combinations));
+                (None, trials)
+            }
+        };
         let plan = Self {
             aliases: alias_names(document),
             factors: document.factors().to_vec(),
             design: document.design(),
             variants: document.variants().to_vec(),
-            trials: trials::order(document.study(), &combinations),
+            trials,
             notes: notes::notes(document, &points, &division, host.root),
             points,
             searches,
+            wish,
             driver_cpus: division.driver,
             guest_cpus: division.guests,
             estimate,

@@ -2,7 +2,7 @@
 
 use super::{cpus::Division, points::rounded_users, thousandths};
 use crate::{
-    Design, Document, GuestKind, Measure, Point, Variant,
+    Design, Document, GuestKind, Measure, Point, RepeatGoal, Variant,
     grammar::kinds::cpu_list,
     workloads::{PlannedData, size_notes},
 };
@@ -77,10 +77,16 @@ pub(super) fn notes(
         notes.extend(named_baselines(document));
         notes.extend(without_baseline(document, points));
     }
-    if study.load.half_width.is_some() {
-        notes.push(
+    match study.load.goal {
+        Some(RepeatGoal::HalfWidth(_)) => notes.push(
             "the time is that of the first repeats; more come where intervals are wide".to_owned(),
-        );
+        ),
+        Some(RepeatGoal::Wish(_)) => notes.push(
+            "the time is a guess until pilots have chosen times and the first trials have shown \
+             how far they lie apart"
+                .to_owned(),
+        ),
+        None => {}
     }
     notes
 }

@@ -3,20 +3,17 @@
 use rookery_cast::count_u32;
 use rookery_workload::random::{GOLDEN_GAMMA, RandomSource as _, SplitMix64, mix};
 
-use crate::{Order, Point, Purpose, Study, Trial, Vcpus};
+use crate::{Order, Purpose, Study, Trial, Vcpus};
 
-/// All trials in the order of execution: every combination once, then every combination again, ...
+/// All trials of these combinations of points, in the order of execution: every one once, then every combination again, ...
 /// Each combination is a block: its points differ in the levels of factors alone and run back to
 /// back, so that what drifts does so for all of them alike.
-pub(super) fn order(study: &Study, combinations: &[Vec<Point>]) -> Vec<Trial> {
+pub(super) fn order(study: &Study, combinations: &[Vec<u32>]) -> Vec<Trial> {
     let mut trials = Vec::new();
     let mut shuffle = SplitMix64::new(mix(study.seed ^ SHUFFLE));
     let mut block = 0;
     for repeat in 1..=study.load.repeats {
-        let mut round: Vec<(u32, Vec<u32>)> = (1..)
-            .zip(combinations)
-            .map(|(number, points)| (number, points.iter().map(|point| point.id).collect()))
-            .collect();
+        let mut round: Vec<(u32, Vec<u32>)> = (1..).zip(combinations.iter().cloned()).collect();
         if study.load.order == Order::Random {
             shuffle.shuffle(&mut round);
             round
@@ -77,6 +74,14 @@ pub(super) fn probe_seed(
     let layout = u64::from(guests) << 32 | u64::from(vcpus.0);
     let load = mix(mix(study_seed ^ PROBE).wrapping_add(layout)) ^ load.to_bits();
     mix(mix(load).wrapping_add(u64::from(attempt)))
+}
+
+/// Keeps the seeds of pilots apart from those of all other trials.
+const PILOT: u64 = 0x726f_6f6b_6572_7905;
+
+/// The seed of the pilot of a point, a fixed function of study seed and point.
+pub(super) fn pilot_seed(study_seed: u64, point: u32) -> u64 {
+    mix(mix(study_seed ^ PILOT).wrapping_add(u64::from(point)))
 }
 
 /// The points of a combination in the order of a repeat that was not planned at first.

@@ -18,7 +18,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     many: false,
     meaning: "What a guest is.",
     keys: GuestKeys::keys,
-    below: Some(machine::BELOW),
+    below: &[machine::BELOW],
 };
 
 impl Named for GuestKind {

@@ -15,7 +15,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     many: false,
     meaning: "Which parts of this machine are used for what.",
     keys: HostKeys::keys,
-    below: None,
+    below: &[],
 };
 
 impl Named for DriverPlace {

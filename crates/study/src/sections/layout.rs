@@ -20,7 +20,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
               among them (`kind = \"bare\"`; a key that several of these sections have is that of \
               the first).",
     keys: LayoutKeys::keys,
-    below: None,
+    below: &[],
 };
 
 /// Most layouts of a study.
@@ -57,7 +57,7 @@ pub(crate) const GROUP_SECTION: SectionInfo = SectionInfo {
               and [storage] for itself, as a layout does, or `workload = \"NAME\"`, which names a \
               kind or a section [workload.NAME].",
     keys: GroupKeys::keys,
-    below: None,
+    below: &[],
 };
 
 /// The key of groups in a layout.

@@ -5,13 +5,16 @@ use std::time::Duration;
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Choice, Count, CourseText, Factor, ListOf, MOST_USERS, Ramp, Time, Whole},
+        kinds::{
+            Choice, Count, CourseText, Factor, ListOf, MOST_USERS, OrSection, Ramp, Time, Whole,
+        },
     },
     names::Named,
     problem::Code,
-    sections::search,
+    sections::{precision, search},
     values::{
-        Arrivals, Load, LoadModel, LoopType, OpenLoad, Order, Over, Precision, SearchUse, Visit,
+        Arrivals, Load, LoadModel, LoopType, OpenLoad, Order, Over, Precision, RepeatGoal,
+        SearchUse, Visit, Wish,
     },
 };
 
@@ -21,7 +24,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     meaning: "How many users, and for how long. A trial is ramp_up, settle, steady (measured), \
               ramp_down.",
     keys: LoadKeys::keys,
-    below: Some(search::BELOW),
+    below: &[search::BELOW, precision::BELOW],
 };
 
 impl Named for LoadModel {
@@ -48,21 +51,6 @@ impl Named for Arrivals {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("poisson", Self::Poisson, "independent of each other"),
         ("uniform", Self::Uniform, "at even distances"),
-    ];
-}
-
-impl Named for Precision {
-    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "exact",
-            Self::Exact,
-            "each arrival is started at its own time",
-        ),
-        (
-            "batched",
-            Self::Batched,
-            "those of a millisecond together, which is cheaper",
-        ),
     ];
 }
 
@@ -95,6 +83,9 @@ fn name(model: LoadModel) -> &'static str {
 /// Fewest trials that tell the scatter of a point.
 const FIRST_LOT: u32 = 3;
 
+/// Most trials of a point that is repeated for a wish: its time ends earlier.
+const MOST_FOR_WISH: u32 = 1000;
+
 /// Most levels of one factor.
 pub(super) const MOST_LEVELS: usize = 64;
 
@@ -123,7 +114,7 @@ keys! {
         /// are dropped and counted. In rules, `users` stands for it.
         max_in_flight: Whole<u32> = Whole { min: 1, max: MOST_USERS }, Optional("1000");
         /// Open and partly open loads: how exactly arrivals are started.
-        precision: Choice<Precision> = Choice::NEW, Optional("\"exact\"");
+        precision: OrSection<Choice<Precision>> = OrSection(Choice::NEW), Optional("\"exact\"");
         /// Partly open loads: orders of each visitor, with think times between them.
         acts: Whole<u32> = Whole { min: 1, max: 10_000 }, Optional("as `go_on` says");
         /// Partly open loads: probability that a visitor orders again after an order.
@@ -159,10 +150,17 @@ keys! {
 }
 
 impl LoadKeys {
-    /// The section without its search.
-    pub(crate) fn build(self, search: Option<SearchUse>, context: &mut Context) -> Option<Load> {
+    /// The section with what stands below it.
+    pub(crate) fn build(
+        self,
+        search: Option<SearchUse>,
+        wish: Option<Wish>,
+        context: &mut Context,
+    ) -> Option<Load> {
         let model = self.model?;
-        self.check_repeats(context)?;
+        if wish.is_none() {
+            self.check_repeats(context)?;
+        }
         self.check(model, search.as_ref().map(|search| search.over), context)?;
         let loop_type = match model {
             LoadModel::Closed => LoopType::Closed {
@@ -189,9 +187,17 @@ impl LoadKeys {
             ramp_down: self.ramp_down?,
             drain: self.drain?,
             timeout: self.timeout?,
-            repeats: self.repeats?,
-            half_width: self.half_width,
-            max_repeats: self.max_repeats?,
+            repeats: match wish {
+                Some(_) => FIRST_LOT,
+                None => self.repeats?,
+            },
+            max_repeats: match wish {
+                Some(_) => MOST_FOR_WISH,
+                None => self.max_repeats?,
+            },
+            goal: wish
+                .map(RepeatGoal::Wish)
+                .or(self.half_width.map(RepeatGoal::HalfWidth)),
             retry_void: self.retry_void?,
             rest: self.rest?,
             order: self.order?,
@@ -296,6 +302,10 @@ impl LoadKeys {
             LoopType::Open(open) => (None, Some(open)),
         };
         let visit = open.map(|open| open.visit);
+        let wish = load.wish();
+        // What a wish decides, and what it leaves to pilots, is not written.
+        let open_times = wish.map(|wish| wish.open).unwrap_or_default();
+        let given = |time, open: bool| (!open).then_some(time);
         Self {
             model: Some(load.model()),
             users: users.filter(|users| !users.is_empty()).cloned(),
@@ -307,7 +317,8 @@ impl LoadKeys {
                 .filter(|course| !course.is_level()),
             arrivals: open.map(|open| open.arrivals),
             max_in_flight: open.map(|open| open.max_in_flight),
-            precision: open.map(|open| open.precision),
+            // Beside a wish it is a key of the same section.
+            precision: open.map(|open| open.precision).filter(|_| wish.is_none()),
             acts: match visit {
                 Some(Visit::Acts(acts)) => Some(acts),
                 _ => None,
@@ -317,14 +328,14 @@ impl LoadKeys {
                 _ => None,
             },
             ramp_up: Some(load.ramp_up),
-            settle: Some(load.settle),
-            steady: Some(load.steady),
+            settle: given(load.settle, open_times.settle),
+            steady: given(load.steady, open_times.steady),
             ramp_down: Some(load.ramp_down),
             drain: Some(load.drain),
             timeout: Some(load.timeout),
-            repeats: Some(load.repeats),
-            half_width: load.half_width,
-            max_repeats: Some(load.max_repeats),
+            repeats: Some(load.repeats).filter(|_| wish.is_none()),
+            half_width: load.half_width(),
+            max_repeats: Some(load.max_repeats).filter(|_| wish.is_none()),
             retry_void: Some(load.retry_void),
             rest: Some(load.rest),
             order: Some(load.order),

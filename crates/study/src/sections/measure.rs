@@ -10,7 +10,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     many: false,
     meaning: "What trials measure, where it is not how users are served.",
     keys: MeasureKeys::keys,
-    below: None,
+    below: &[],
 };
 
 keys! {
@@ -57,6 +57,7 @@ mod tests {
         let texts = [
             "[load]\nmodel = \"open\"\nrate = 3\n",
             "[load]\nusers = 5\nhalf_width = 0.1\n",
+            "[load]\nusers = 5\nprecision = { throughput = \"2%\" }\n",
             "[load]\nusers = 5\nsearch = { to = 9 }\n[qos]\np95 = \"1s\"\n",
             "[load]\n[stack]\nkind = \"simulated\"\n",
         ];
@@ -64,6 +65,7 @@ mod tests {
         insta::assert_snapshot!(refusals.join("\n"), @r"
         study::contradiction: `measure.load_time` measures databases, at which nobody arrives
         study::contradiction: `load.half_width` is judged by throughput, and `measure.load_time` leaves none
+        study::contradiction: `load.precision` is judged by what users see, and `measure.load_time` leaves none of them
         study::contradiction: `measure.load_time` leaves no load that could be searched
         study::contradiction: a simulated stack has no database whose load could be measured
         ");

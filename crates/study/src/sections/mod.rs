@@ -9,6 +9,7 @@ mod layout;
 mod load;
 mod machine;
 mod measure;
+pub(crate) mod precision;
 mod qos;
 mod root;
 pub(crate) mod search;
@@ -35,6 +36,7 @@ pub(crate) use layout::{GROUP, GROUP_SECTION, GroupKeys, LayoutKeys, MOST_GROUPS
 pub(crate) use load::LoadKeys;
 pub(crate) use machine::MachineKeys;
 pub(crate) use measure::MeasureKeys;
+pub(crate) use precision::PrecisionKeys;
 pub(crate) use qos::{QosSection, check_operations};
 pub(crate) use root::RootKeys;
 pub(crate) use search::SearchKeys;

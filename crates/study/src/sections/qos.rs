@@ -20,13 +20,13 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     meaning: "Limits that a good trial keeps. The percentiles here hold for every operation that \
               is one request.",
     keys: all_keys,
-    below: Some(Below {
+    below: &[Below {
         names: operations,
         named_freely: true,
         meaning: operations_meaning,
         keys: LimitKeys::keys,
         any: None,
-    }),
+    }],
 };
 
 /// The operations that can have limits of their own, under the names of the results: those of one

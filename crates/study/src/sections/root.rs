@@ -15,7 +15,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     many: false,
     meaning: "The top of the file, before the first section.",
     keys: RootKeys::keys,
-    below: None,
+    below: &[],
 };
 
 impl Named for Design {

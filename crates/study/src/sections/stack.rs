@@ -28,13 +28,13 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     many: false,
     meaning: "What runs in a guest.",
     keys: all_keys,
-    below: Some(Below {
+    below: &[Below {
         names: || vec![settings::NAME],
         named_freely: false,
         meaning: || settings::MEANING.to_owned(),
         keys: Vec::new,
         any: Some(settings::INFO),
-    }),
+    }],
 };
 
 impl Named for StackKind {

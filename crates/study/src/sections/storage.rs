@@ -20,7 +20,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     many: false,
     meaning: "Where guests keep their data, and how much I/O they may do.",
     keys: StorageKeys::keys,
-    below: None,
+    below: &[],
 };
 
 /// Where data are kept.

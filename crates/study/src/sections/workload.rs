@@ -11,7 +11,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     many: false,
     meaning: "What the emulated users do.",
     keys: all_keys,
-    below: None,
+    below: &[],
 };
 
 keys! {

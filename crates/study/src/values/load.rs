@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use rookery_cast::truncate_u64;
 use serde::{Deserialize, Serialize};
 
-use super::{OpenLoad, Visit};
+use super::{OpenLoad, RepeatGoal, Visit, Wish};
 use crate::{Amount, Users, time_text::plain_time};
 
 /// The load section.
@@ -27,10 +27,13 @@ pub struct Load {
     pub timeout: Duration,
     /// Trials of each point.
     pub repeats: u32,
-    /// Half of the 95 % interval of a point's throughput, as a share of its mean, for which it is
-    /// repeated more often.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub half_width: Option<f64>,
+    /// For what a point is repeated more often.
+    #[serde(
+        rename = "half_width",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub goal: Option<RepeatGoal>,
     /// Most trials of a point that is repeated for its interval.
     pub max_repeats: u32,
     /// How often a void trial of a point is run again.
@@ -56,6 +59,24 @@ impl Load {
                 Visit::Single => LoadModel::Open,
                 Visit::GoOn(_) | Visit::Acts(_) => LoadModel::PartlyOpen,
             },
+        }
+    }
+
+    /// The half-width alone for which points are repeated, where the study asks for one.
+    #[must_use]
+    pub fn half_width(&self) -> Option<f64> {
+        match self.goal {
+            Some(RepeatGoal::HalfWidth(share)) => Some(share),
+            Some(RepeatGoal::Wish(_)) | None => None,
+        }
+    }
+
+    /// What is wished of the intervals of points, where the study wishes for something.
+    #[must_use]
+    pub fn wish(&self) -> Option<&Wish> {
+        match &self.goal {
+            Some(RepeatGoal::Wish(wish)) => Some(wish),
+            Some(RepeatGoal::HalfWidth(_)) | None => None,
         }
     }
 

@@ -6,7 +6,12 @@ use std::{
 };
 
 use crate::common::{assert_plan, assert_useful, host};
-use proptest::{collection::vec, option, prelude::*, sample::select};
+use proptest::{
+    collection::vec,
+    option,
+    prelude::*,
+    sample::{select, subsequence},
+};
 use rookery_stats::{
     Pacing,
     qos::{PercentileLimit, Qos},
@@ -15,10 +20,10 @@ use rookery_study::{
     AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, CpuTime,
     DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
     GuestKind, GuestShape, HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, LayoutGroup,
-    Load, LoopType, Measure, OpenLoad, Order, OrderentryUse, Over, Override, Pages, Per, Pin,
-    Pinning, Plan, Precision, RampUp, Scaled, SearchUse, SettingValue, SimulatedUse, StackUse,
-    StartRate, StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse, WebServer,
-    Workload,
+    Load, LoopType, Measure, OpenLoad, OpenTimes, Order, OrderentryUse, Over, Override, Pages, Per,
+    PercentileWish, Pin, Pinning, Plan, Precision, RampUp, RepeatGoal, Scaled, SearchUse,
+    SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus,
+    Visit, VolumeCache, VolumeUse, WebServer, Wish, Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -111,16 +116,57 @@ fn ramp_up() -> impl Strategy<Value = RampUp> {
     ]
 }
 
+/// A wish for something, whose budget carries any study.
+fn wish() -> impl Strategy<Value = Wish> {
+    let percentiles = subsequence(vec![50.0, 75.0, 90.0, 95.0, 99.0, 99.9], 0..=6);
+    let open = (any::<bool>(), any::<bool>());
+    let within = option::of(Just(Duration::from_secs(7 * 24 * 3600)));
+    (0.001..0.5, percentiles, within, open).prop_map(|(share, percentiles, within, open)| Wish {
+        throughput: (percentiles.len() != 2).then_some(share),
+        percentiles: percentiles
+            .into_iter()
+            .map(|percentile| PercentileWish { percentile, share })
+            .collect(),
+        within,
+        open: OpenTimes {
+            settle: open.0,
+            steady: open.1,
+        },
+    })
+}
+
+fn goal() -> impl Strategy<Value = Option<RepeatGoal>> {
+    prop_oneof![
+        Just(None),
+        (0.001..0.5).prop_map(|share| Some(RepeatGoal::HalfWidth(share))),
+        wish().prop_map(|wish| Some(RepeatGoal::Wish(wish))),
+    ]
+}
+
+/// What a wish decides, and the defaults of what it leaves open.
+fn keep_to_wish(mut load: Load) -> Load {
+    if let Some(wish) = load.wish().cloned() {
+        (load.repeats, load.max_repeats, load.search) = (3, 1000, None);
+        if wish.open.settle {
+            load.settle = Duration::from_secs(10);
+        }
+        if wish.open.steady {
+            load.steady = Duration::from_secs(60);
+        }
+    }
+    load
+}
+
 prop_compose! {
     fn load()(
-        users in users(), half_width in option::of(0.001..0.5), search in option::of(search()), ramp_up in ramp_up(), retry_void in 0_u32..10, rest in time(0, MINUTE), settle in time(0, MINUTE), steady in time(1_000_000, MINUTE),
+        users in users(), goal in goal(), search in option::of(search()), ramp_up in ramp_up(), retry_void in 0_u32..10, rest in time(0, MINUTE), settle in time(0, MINUTE), steady in time(1_000_000, MINUTE),
         ramp_down in time(0, MINUTE), drain in time(0, MINUTE), timeout in time(1_000, MINUTE), repeats in 1_u32..6,
         order in select(vec![Order::Random, Order::Interleaved]),
     ) -> Load {
-        let half_width = half_width.filter(|_| repeats >= 3);
-        Load {
-            loop_type: LoopType::Closed { users }, ramp_up, settle, steady, ramp_down, drain, timeout, repeats, half_width, max_repeats: 2 * repeats, retry_void, rest, order, search,
-        }
+        let goal = goal.filter(|_| repeats >= 3);
+        keep_to_wish(Load {
+            loop_type: LoopType::Closed { users }, ramp_up, settle, steady, ramp_down, drain, timeout, repeats, goal, max_repeats: 2 * repeats, retry_void, rest, order, search,
+        })
     }
 }
 
@@ -616,7 +662,7 @@ fn study() -> impl Strategy<Value = Study> {
 fn one_load(mut study: Study) -> Study {
     if study.layouts.iter().any(|layout| !layout.groups.is_empty()) {
         study.load.search = None;
-        study.load.half_width = None;
+        study.load.goal = None;
     }
     study
 }

@@ -84,7 +84,7 @@ impl Factor {
 }
 
 /// `0.1%` as 0.001, without the digits that dividing by 100 adds.
-fn share_of_percentage(text: &str) -> Option<f64> {
+pub(crate) fn share_of_percentage(text: &str) -> Option<f64> {
     let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
     let share = (percent * 1e10).round() / 1e12;
     share.is_finite().then_some(share)

@@ -1,9 +1,10 @@
 //! What must hold of every plan and of every report of problems.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use rookery_study::{
-    Callers, CpuTime, GuestGroup, HostFacts, Level, Order, Plan, Point, Problems, Study,
+    Callers, ChosenTimes, CpuTime, GuestGroup, HostFacts, Level, Order, Plan, Point, Problems,
+    Purpose, Study, WishPlan,
 };
 
 /// A host that carries most random studies.
@@ -105,7 +106,35 @@ fn assert_group(study: &Study, group: &GuestGroup, guest_cpus: &BTreeSet<u32>) {
     }
 }
 
+/// Pilots stand at points of their own, and what follows from them is what a study that has the
+/// times written down plans at once.
+fn assert_pilots(study: &Study, plan: &Plan) {
+    let points: BTreeSet<u32> = plan.trials.iter().map(|trial| trial.point).collect();
+    assert_eq!(points.len(), plan.trials.len());
+    assert!(
+        plan.trials
+            .iter()
+            .all(|trial| trial.purpose == Purpose::Pilot)
+    );
+    let mut chosen = plan.clone();
+    chosen.choose_times(ChosenTimes {
+        settle: Duration::from_secs(15),
+        steady: Duration::from_secs(45),
+        wanted: None,
+    });
+    let pilots = plan.trials.len();
+    assert_eq!(chosen.trials[..pilots], plan.trials[..]);
+    chosen.trials.drain(..pilots);
+    for trial in &mut chosen.trials {
+        trial.block -= u32::try_from(pilots).expect("few");
+    }
+    assert_trials(study, &chosen);
+}
+
 fn assert_trials(study: &Study, plan: &Plan) {
+    if plan.wish.as_ref().and_then(WishPlan::pilot).is_some() {
+        return assert_pilots(study, plan);
+    }
     assert_eq!(
         plan.trials.len(),
         plan.points.len() * study.load.repeats as usize
