@@ -3,6 +3,7 @@
 mod data;
 mod driver;
 mod guests;
+mod http;
 mod isolation;
 mod lamp;
 mod load;
@@ -23,6 +24,7 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "data" => data::run(args),
         "driver" => driver::run(args),
         "guests" => guests::run(args),
+        "http" => http::run(args),
         "isolation" => isolation::run(args),
         "load" => load::run(args),
         "mva" => mva::run(args),
@@ -30,8 +32,8 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "pages" => pages::run(args),
         "simulate" => simulate::run(args),
         _ => Err(format!(
-            "no benchmark is called `{what}`; there are data, driver, guests, isolation, load, mva, \
-             open, pages and simulate"
+            "no benchmark is called `{what}`; there are data, driver, guests, http, isolation, load, \
+             mva, open, pages and simulate"
         )),
     }
 }

@@ -239,20 +239,39 @@ fn outcome(trial: &TrialData) -> Option<Outcome> {
             |reason| first_line(&reason.text),
         )
     };
+    let verdict = record.verdict.as_ref();
+    let reported = matches!(trial.row.trial.purpose, Purpose::Confirm | Purpose::Above);
     match (trial.row.status, &record.measurement) {
-        (TrialStatus::Done, Some(_)) => Some(judged(trial, record.verdict.as_ref())),
+        (TrialStatus::Done, Some(_)) => Some(judged(verdict, reported)),
         // More load than the system carries kills guests and drops arrivals: that is an answer.
         (TrialStatus::Failed, Some(_)) => Some(Outcome::Fail { rule: reason() }),
-        (TrialStatus::Void, Some(measurement)) => Some(
-            overloaded(measurement, record.verdict.as_ref()).map_or_else(
-                || Outcome::Invalid { reason: reason() },
-                |rule| Outcome::Fail { rule },
-            ),
-        ),
+        (TrialStatus::Void, Some(measurement)) => Some(void(measurement, verdict, reason())),
         (TrialStatus::Void | TrialStatus::Failed | TrialStatus::Done, _) => {
             Some(Outcome::Invalid { reason: reason() })
         }
         (TrialStatus::Planned | TrialStatus::Running, _) => None,
+    }
+}
+
+/// What a load that was put on says of its limits. `fault` is why its numbers cannot be relied on,
+/// if they cannot; `reported` loads are those whose outcome is the answer.
+#[must_use]
+pub fn outcome_of(
+    measurement: &Measurement,
+    verdict: &Verdict,
+    fault: Option<String>,
+    reported: bool,
+) -> Outcome {
+    match fault {
+        None => judged(Some(verdict), reported),
+        Some(reason) => void(measurement, Some(verdict), reason),
+    }
+}
+
+fn void(measurement: &Measurement, verdict: Option<&Verdict>, reason: String) -> Outcome {
+    match overloaded(measurement, verdict) {
+        Some(rule) => Outcome::Fail { rule },
+        None => Outcome::Invalid { reason },
     }
 }
 
@@ -273,7 +292,7 @@ fn overloaded(measurement: &Measurement, verdict: Option<&Verdict>) -> Option<St
     (rule.load()? >= FAR_BEYOND).then(|| rule_words(rule))
 }
 
-fn judged(trial: &TrialData, verdict: Option<&Verdict>) -> Outcome {
+fn judged(verdict: Option<&Verdict>, reported: bool) -> Outcome {
     let Some(verdict) = verdict else {
         return Outcome::Invalid {
             reason: "its limits were not judged".to_owned(),
@@ -285,7 +304,6 @@ fn judged(trial: &TrialData, verdict: Option<&Verdict>) -> Outcome {
     }
     // On the way, few operations within the limits are as good as many: a wrong step costs a trial.
     // What is reported must be judged.
-    let reported = matches!(trial.row.trial.purpose, Purpose::Confirm | Purpose::Above);
     if verdict.passed || !reported {
         return Outcome::Pass;
     }

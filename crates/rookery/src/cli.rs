@@ -9,7 +9,9 @@ use clap::{
 use rookery_study::vm_shape::GuestNet;
 
 use crate::colour::ColourChoice;
-use crate::workloads::{AppCommand, DataCommand, DriveCommand, LoadCommand, VerifyCommand};
+use crate::workloads::{
+    AppCommand, DataCommand, DriveCommand, LoadCommand, TryArgs, VerifyCommand, WorkloadCommand,
+};
 
 mod choice;
 mod fit;
@@ -82,7 +84,7 @@ pub(crate) enum Command {
     /// Compute a small study on a simulated host, in seconds, with nothing installed
     DemoLab(DemoLabArgs),
     /// Check study files: every problem with its line and the help
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
     /// Show what would run: points, trials, pins, memory, disk, time
     Plan(PlanArgs),
     /// Boot the guests of a study without load; report start time, CPU and memory
@@ -104,6 +106,9 @@ pub(crate) enum Command {
     /// Drive a system that already runs
     #[command(subcommand)]
     Drive(DriveCommand),
+    /// Check a workload file of your own, try it at a site, or derive one from a browser's HAR
+    #[command(subcommand)]
+    Workload(WorkloadCommand),
     /// Write a commented study from three questions
     New(NewArgs),
     /// List the studies that are built in, or print one; `rookery run @NAME` runs it
@@ -272,6 +277,8 @@ pub(crate) struct CheckArgs {
     pub(crate) templates: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
+    #[command(flatten)]
+    pub(crate) at: TryArgs,
     /// Print problems as JSON
     #[arg(long)]
     pub(crate) json: bool,

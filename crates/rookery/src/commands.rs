@@ -51,6 +51,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Data(command) => command.run(),
         Command::App(command) => command.run(),
         Command::Drive(command) => command.run(),
+        Command::Workload(command) => command.run(),
         Command::Load(command) => command.run(),
         Command::Verify(command) => command.run(),
         Command::Runs(args) => runs::run(args),

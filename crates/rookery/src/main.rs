@@ -11,6 +11,7 @@ mod logging;
 mod networks;
 mod one_of;
 mod output;
+mod problems;
 mod progress;
 mod signals;
 mod studies;

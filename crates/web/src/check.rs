@@ -65,17 +65,22 @@ pub(crate) fn connections(config: &Config) -> u64 {
 }
 
 fn check_assignment(config: &Config, assignment: &Assignment) -> Result<(), DriverError> {
-    let allowed = config.network.is_some()
-        || is_loopback(assignment.target)
-        || config.confirmed_targets.contains(&assignment.target);
-    if !allowed {
-        return Err(DriverError::ForeignTarget {
-            guest: assignment.guest.clone(),
-            target: assignment.target,
-        });
-    }
+    let confirmed =
+        config.network.is_some() || config.confirmed_targets.contains(&assignment.target);
+    target(&assignment.guest, assignment.target, confirmed)?;
     let checked = assignment.script.check();
     checked.map_err(|problem| refused(assignment, &problem))
+}
+
+/// Refuses another machine whose load was not confirmed.
+pub(crate) fn target(guest: &str, target: SocketAddr, confirmed: bool) -> Result<(), DriverError> {
+    if confirmed || is_loopback(target) {
+        return Ok(());
+    }
+    Err(DriverError::ForeignTarget {
+        guest: guest.to_owned(),
+        target,
+    })
 }
 
 /// What is wrong with what users of a guest should do.

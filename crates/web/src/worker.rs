@@ -143,6 +143,11 @@ impl Worker {
         &self.alarms
     }
 
+    /// Limit on one request that has none of its own.
+    pub(crate) fn timeout(&self) -> Nanos {
+        self.timeout
+    }
+
     pub(crate) fn limits(&self) -> Limits {
         self.limits
     }

@@ -5,18 +5,20 @@
 //! random order, because a machine drifts; ratios are worth quoting, absolute numbers are of this
 //! machine only.
 
-mod client;
+pub(super) mod client;
 mod databases;
 mod library;
 mod mix;
-mod nginx;
+pub(super) mod nginx;
 mod ratio;
 mod statements;
 mod users;
 
+pub(super) use self::ratio::quartiles;
+
 /// CPU of the server and CPU of the client.
 const SERVER_CPU: u32 = 0;
-const CLIENT_CPU: u32 = 1;
+pub(super) const CLIENT_CPU: u32 = 1;
 
 const USAGE: &str = "usage: cargo xtask bench driver [--repeats N] [--seconds S]
        cargo xtask bench driver http|databases [--repeats N] [--seconds S]

@@ -6,7 +6,7 @@ use rookery_cast::count_u32;
 use rookery_driver::{Failures, Fault, Nanos, Pause, nanos};
 use rookery_stats::ErrorClass as FaultClass;
 use rookery_workload::{
-    data_driven::{DescribedUser, Dry, Journey, Taken},
+    data_driven::{DescribedUser, Dry, Journey, Population, Taken},
     orderentry::transaction::{Answer, Cause, ErrorClass, Retries, Value, Verdict},
     sql::RowChecks,
 };
@@ -107,7 +107,8 @@ impl User {
         let users = common.guests[guest].connections;
         let (starts, stops) = common.phases.lifetime(number, users);
         let feeders = job.workload.feeders.len();
-        let user = DescribedUser::new(feeders, common.seed, count_u32(guest), number, users);
+        let population = Population::Users(users);
+        let user = DescribedUser::new(feeders, common.seed, count_u32(guest), number, population);
         Self {
             link: Link {
                 worker: Rc::clone(worker),

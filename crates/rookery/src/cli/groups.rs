@@ -23,7 +23,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Results",
         &["runs", "report", "compare", "export", "predict", "fit"],
     ),
-    ("Parts", &["drive", "app", "data", "load", "verify"]),
+    (
+        "Parts",
+        &["drive", "workload", "app", "data", "load", "verify"],
+    ),
     ("Host", &["guests", "clean", "template", "host"]),
     ("Program", &["completions", "man", "version", "help"]),
 ];

@@ -6,17 +6,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rookery_study::{Choices, Document, Plan, Problem, Problems, host_probes};
+use rookery_study::{Choices, Document, Plan, Problems, host_probes};
 
 use crate::{
     cli::CheckArgs,
     companions,
     exit::{Code, Failure, code_of_problems},
-    output, studies,
+    output, problems, studies,
+    workloads::{self, Tried},
 };
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
-    let mut all = Vec::new();
+    let (mut all, mut tried) = (Vec::new(), Vec::new());
     let mut worst = Code::Done;
     for path in &args.studies {
         let found = check(path, args)?;
@@ -28,11 +29,20 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
             worst = code;
         }
         all.extend(found.as_json(path));
+        tried.extend(found.tried.iter().map(|tried| tried_as_json(path, tried)));
     }
-    if args.json {
+    if args.json && args.at.is_asked() {
+        output::json(&serde_json::json!({ "problems": all, "tried": tried }))?;
+    } else if args.json {
         output::json(&all)?;
     }
     Ok(worst)
+}
+
+fn tried_as_json(path: &Path, tried: &Tried) -> serde_json::Value {
+    let mut value = serde_json::json!(tried);
+    value["study"] = serde_json::json!(path);
+    value
 }
 
 /// What is wrong with a study and with this host.
@@ -41,6 +51,8 @@ struct Found {
     file: Option<Problems>,
     /// Each once.
     host: Vec<Failure>,
+    /// What a site answered to each of its workloads.
+    tried: Vec<Tried>,
 }
 
 impl Found {
@@ -56,7 +68,10 @@ impl Found {
             .file
             .as_ref()
             .map(|problems| code_of_problems(problems.list()));
-        file.or_else(|| self.host.first().map(|failure| failure.code))
+        let host = self.host.first().map(|failure| failure.code);
+        let tried = self.tried.iter().map(Tried::code);
+        file.or(host)
+            .or_else(|| tried.into_iter().find(|code| *code != Code::Done))
     }
 
     fn print(&self, path: &Path) {
@@ -68,6 +83,8 @@ impl Found {
             }
             None => {}
         }
+        let name = path.display().to_string();
+        self.tried.iter().for_each(|tried| tried.print(&name));
     }
 
     fn as_json(&self, path: &Path) -> Vec<serde_json::Value> {
@@ -85,7 +102,7 @@ impl Found {
             })
             .collect();
         let problems = self.file.iter().flat_map(Problems::list);
-        all.extend(problems.map(problem_as_json));
+        all.extend(problems.map(problems::as_json));
         all
     }
 }
@@ -99,11 +116,13 @@ fn check(path: &Path, args: &CheckArgs) -> Result<Found, Failure> {
     };
     let mut found = Found::default();
     match Document::parse_bytes_with(&path.display().to_string(), &bytes, choices) {
-        Ok(_) if args.file_only => {}
         Ok(document) => {
-            let (problems, host) = check_host(&document, args)?;
-            found.file = problems;
-            host.into_iter().for_each(|failure| found.add_host(failure));
+            if !args.file_only {
+                let (problems, host) = check_host(&document, args)?;
+                found.file = problems;
+                host.into_iter().for_each(|failure| found.add_host(failure));
+            }
+            found.tried = workloads::try_study(&document, &args.at)?;
         }
         Err(problems) => {
             found.file = Some(problems);
@@ -133,17 +152,6 @@ fn check_host(
     let (plan, problems) = Plan::anyway(document, &facts);
     let host = rookery_lab::check_plan(&plan, &templates).map_err(Failure::from);
     Ok((problems, host.err()))
-}
-
-fn problem_as_json(problem: &Problem) -> serde_json::Value {
-    serde_json::json!({
-        "file": &*problem.file,
-        "line": problem.line,
-        "column": problem.column,
-        "code": problem.code.as_str(),
-        "message": problem.message,
-        "help": problem.help,
-    })
 }
 
 /// Most bytes that are read of a study: more than the grammar takes, so that it can say so, and

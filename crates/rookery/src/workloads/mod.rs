@@ -1,5 +1,6 @@
 //! The workloads' own commands: the one place of this crate that names all of them.
 
+mod arrivals;
 mod dvdstore;
 mod http;
 mod measured;
@@ -7,7 +8,9 @@ mod orderentry;
 mod sample;
 
 use clap::Subcommand;
+use rookery_study::{Document, Variant, Workload};
 
+pub(crate) use self::http::try_out::{Tried, TryArgs};
 use crate::exit::{Code, Failure};
 
 /// A workload on a stack, as `rookery new` puts it into a study: lines of its sections.
@@ -144,4 +147,53 @@ impl VerifyCommand {
             Self::Orderentry(args) => orderentry::verify::run(args),
         }
     }
+}
+
+/// `rookery workload`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkloadCommand {
+    /// Check a web workload's file, and with --try what a site answers to it
+    Check(Box<http::check::CheckWorkloadArgs>),
+    /// Derive a first draft of a web workload's file from a browser's HAR, secrets removed
+    FromHar(http::from_har::FromHarArgs),
+}
+
+impl WorkloadCommand {
+    /// Run the command that was typed.
+    pub(crate) fn run(&self) -> Result<Code, Failure> {
+        match self {
+            Self::Check(args) => http::check::run(args),
+            Self::FromHar(args) => http::from_har::run(args),
+        }
+    }
+}
+
+/// Tries the workloads of a study that are data, if that was asked for: each that differs in more
+/// than its pauses once.
+pub(crate) fn try_study(document: &Document, at: &TryArgs) -> Result<Vec<Tried>, Failure> {
+    if !at.is_asked() {
+        return Ok(Vec::new());
+    }
+    let mut known = Vec::new();
+    for study in document.variants().iter().flat_map(Variant::studies) {
+        if let Workload::Http(wanted) = &study.workload {
+            let mut workload = wanted.workload.clone();
+            for operation in &mut workload.operations {
+                operation.delay = rookery_workload::RandomDelay::default();
+            }
+            if !known.contains(&workload) {
+                known.push(workload);
+            }
+        }
+    }
+    if known.is_empty() {
+        return Err(Failure::new(
+            Code::Usage,
+            "--try: the study has no web workload whose operations are written down",
+        )
+        .help("`rookery drive` loads a site with one of the built-in workloads"));
+    }
+    let tried: Result<Vec<Option<Tried>>, Failure> =
+        known.iter().map(|workload| at.run(workload)).collect();
+    Ok(tried?.into_iter().flatten().collect())
 }

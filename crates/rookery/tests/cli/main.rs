@@ -15,6 +15,7 @@ mod plan;
 mod refusals;
 mod runs;
 mod supervise;
+mod try_out;
 mod width;
 
 /// Nothing here disturbs what runs beside it.

@@ -1,8 +1,15 @@
 //! Web workloads as data: the DVD Store by a workload file, against a server that runs and through
 //! the whole laboratory.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    sync::{Condvar, Mutex},
+    thread::sleep,
+    time::Duration,
+};
 
+use rookery_testkit::{Behaviour, Server, page};
 use serde_json::Value;
 
 use crate::{
@@ -194,4 +201,127 @@ fn a_workload_file_goes_through_the_whole_laboratory() {
     let page = fs::read_to_string(page).expect("the page");
     assert!(page.contains("by a workload file") && page.contains("<code>purchase</code>"));
     assert!(place.tables().contains("pages/min"));
+}
+
+/// A server of two workers that sleep 20 ms for each request: it never answers more than 100 in a
+/// second.
+fn bounded_server() -> Server {
+    let (free, changed) = (Mutex::new(2), Condvar::new());
+    Server::with(move |_| {
+        let count = free.lock().expect("no worker panicked");
+        let mut count = changed
+            .wait_while(count, |count| *count == 0)
+            .expect("no worker panicked");
+        *count -= 1;
+        drop(count);
+        sleep(Duration::from_millis(20));
+        *free.lock().expect("no worker panicked") += 1;
+        changed.notify_one();
+        Behaviour::Raw(page("served"))
+    })
+    .expect("a port")
+}
+
+/// What a search found on the server of two workers; on a busy machine its runs may be void, and it
+/// is begun again.
+fn searched(place: &Place, more: &[&str]) -> Value {
+    let file = place.dir.path().join("served.toml");
+    let text_of =
+        "script = [\"get\"]\n[[operation]]\nname = \"get\"\npath = \"/\"\ncontains = \"served\"\n";
+    fs::write(&file, text_of).expect("a file");
+    let mut said = String::new();
+    for _ in 0..3 {
+        let server = bounded_server();
+        let target = format!("http://{}", server.address());
+        let mut args = vec![
+            "drive",
+            "http",
+            "--workload",
+            "served.toml",
+            "--target",
+            &target,
+        ];
+        args.extend([
+            "--ramp-up",
+            "100ms",
+            "--settle",
+            "200ms",
+            "--steady",
+            "1s",
+            "--drain",
+            "1s",
+        ]);
+        args.extend(["--search-time", "30s", "--resolution", "0.1", "--json"]);
+        args.extend(more);
+        let output = place.rookery(&args).output().expect("rookery starts");
+        said = text(&output.stderr);
+        if code(&output) == 0 {
+            let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            if found["broke"].is_object() {
+                return found;
+            }
+        }
+    }
+    panic!("{said}");
+}
+
+#[test]
+fn a_search_finds_the_users_that_a_server_carries() {
+    let place = Place::overloaded();
+    // A user waits 10 ms for each user before it: from 11 users on nobody is answered in 100 ms.
+    let found = searched(
+        &place,
+        &["--users", "4", "--most", "64", "--search", "p95=100ms"],
+    );
+    let load = found["load"].as_f64().expect("a load");
+    assert!((1.0..=13.0).contains(&load), "{found:#}");
+    assert!(found["broke"]["load"].as_f64() > Some(load), "{found:#}");
+    // Never more than 100 in a second.
+    assert!(
+        found["per_minute"]
+            .as_f64()
+            .is_none_or(|rate| rate <= 7_000.0),
+        "{found:#}"
+    );
+    let probes = found["probes"].as_array().expect("probes");
+    assert!(probes.len() >= 3, "{found:#}");
+}
+
+#[test]
+fn a_search_finds_the_rate_that_a_server_carries() {
+    let place = Place::overloaded();
+    let found = searched(
+        &place,
+        &["--open", "30", "--most", "1000", "--search", "p95=400ms"],
+    );
+    assert_eq!(found["unit"], "arrivals/s");
+    let load = found["load"].as_f64().expect("a load");
+    assert!((1.0..=250.0).contains(&load), "{found:#}");
+}
+
+#[test]
+fn a_search_that_cannot_be_is_refused() {
+    let place = Place::new();
+    let file = place.dir.path().join("w.toml");
+    fs::write(&file, "[[operation]]\nname = \"get\"\npath = \"/\"\n").expect("a file");
+    let refused = |more: &[&str], said: &str| {
+        let mut args = vec!["drive", "http", "--workload", "w.toml"];
+        args.extend(["--target", "http://127.0.0.1:1"]);
+        args.extend(more);
+        let output = place.rookery(&args).output().expect("rookery starts");
+        assert_eq!(code(&output), 2, "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(said),
+            "{}",
+            text(&output.stderr)
+        );
+    };
+    refused(&["--search", "fast"], "p95=200ms");
+    refused(&["--search", "put.p95=1s"], "no such operation");
+    refused(
+        &["--search", "p95=1s", "--search-time", "10s"],
+        "no room for two runs",
+    );
+    refused(&["--search", "p95=1s", "--open", "10..20"], "level rate");
+    refused(&["--open", "10", "--users", "3"], "--users");
 }

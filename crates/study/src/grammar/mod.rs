@@ -220,12 +220,25 @@ pub(crate) fn write_line(out: &mut String, key: &str, value: &str) {
 
 /// A key as it must be written in TOML.
 pub(crate) fn written_key(key: &str) -> String {
-    let bare = key
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    if bare {
-        key.to_owned()
-    } else {
-        format!("\"{key}\"")
+    let bare = !key.is_empty()
+        && key
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { key.to_owned() } else { written(key) }
+}
+
+/// A text as TOML on one line.
+pub(crate) fn written(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
     }
+    out.push('"');
+    out
 }

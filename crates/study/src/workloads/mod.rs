@@ -35,7 +35,7 @@ use sql::SqlKeys;
 
 pub(crate) use asks::{DataRequest, OtherSections, PlannedData};
 pub use dvdstore::DvdstoreUse;
-pub use http::HttpUse;
+pub use http::{HarError, HttpUse, MOST_HAR_BYTES, draft_from_har};
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
 pub use sample::SampleUse;
 pub use sql::SqlUse;

@@ -108,6 +108,18 @@ impl Cache {
     }
 }
 
+#[cfg(test)]
+impl Cache {
+    /// Bytes that it owns beside itself.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let validators = self.entries.iter().map(|entry| match &entry.validator {
+            Some(Validator::Tag(value) | Validator::Modified(value)) => value.len(),
+            None => 0,
+        });
+        self.entries.capacity() * size_of::<Entry>() + validators.sum::<usize>()
+    }
+}
+
 fn key(target: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     target.hash(&mut hasher);

@@ -13,7 +13,7 @@ pub mod sample;
 use std::{net::SocketAddr, rc::Rc};
 
 use rookery_driver::{Nanos, OperationTable, Span, Visit};
-use rookery_workload::{Counters, WorkloadKind};
+use rookery_workload::{Counters, WorkloadKind, data_driven::Population};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::problem::ScriptProblem;
@@ -82,17 +82,17 @@ pub(crate) enum GuestUsers {
 }
 
 impl GuestUsers {
-    /// Those of a script at `target`, so many `users` in a closed load, 0 in an open one.
+    /// Those of a script at `target`, where so many draw from its data.
     ///
     /// # Errors
     /// When the script cannot be done.
     pub(crate) fn new(
         script: &Script,
         target: SocketAddr,
-        users: u32,
+        population: Population,
     ) -> Result<Self, ScriptProblem> {
         Ok(match script {
-            Script::Http(script) => Self::Http(Rc::new(HttpSite::new(script, target, users)?)),
+            Script::Http(script) => Self::Http(Rc::new(HttpSite::new(script, target, population)?)),
             Script::Dvdstore(script) => Self::Dvdstore(Rc::new(Shop::new(script.clone()))),
             Script::Sample(script) => Self::Sample(Rc::new(RecordSite::new(*script))),
             Script::Page(script) => Self::Page(Rc::new(script.clone())),

@@ -1,5 +1,7 @@
 //! What is wrong with a script.
 
+use rookery_driver::DriverError;
+
 /// A script that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScriptProblem {
@@ -24,6 +26,15 @@ impl ScriptProblem {
         Self {
             what: format!("{text:?} cannot stand in a request line"),
             help: "write visible ASCII only, percent-encoded, and begin a path with `/`",
+        }
+    }
+}
+
+impl From<ScriptProblem> for DriverError {
+    fn from(problem: ScriptProblem) -> Self {
+        Self::Config {
+            what: problem.what,
+            help: problem.help,
         }
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::common::{config, measure, ms, operation, page_script};
 
 /// An operation that is a `GET` of `path`, with `more`.
-fn get(name: &str, path: &str, more: Json) -> Json {
+pub(crate) fn get(name: &str, path: &str, more: Json) -> Json {
     let mut operation = json!({
         "name": name, "method": "GET", "path": path, "follow": true, "body_limit": 8_000_000,
         "delay": {"mean": {"secs": 0, "nanos": 0}, "distribution": "constant"},
@@ -24,7 +24,7 @@ fn get(name: &str, path: &str, more: Json) -> Json {
 }
 
 /// A workload of these operations, one after the other.
-fn script(operations: Vec<Json>, more: Json) -> HttpWorkload {
+pub(crate) fn script(operations: Vec<Json>, more: Json) -> HttpWorkload {
     let list: Vec<usize> = (0..operations.len()).collect();
     let mut workload = json!({
         "operations": operations,
@@ -54,7 +54,7 @@ fn counters(guest: &GuestMeasurement) -> &HttpCounters {
     HttpCounters::from_counters(&guest.counters).expect("those of the workload")
 }
 
-fn with_headers(headers: &str, body: &str) -> Behaviour {
+pub(crate) fn with_headers(headers: &str, body: &str) -> Behaviour {
     let length = body.len();
     Behaviour::Raw(
         format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {length}\r\n\r\n{body}").into_bytes(),

@@ -8,6 +8,7 @@
 )]
 
 mod common;
+mod dry_run;
 mod errors;
 mod http;
 mod https;

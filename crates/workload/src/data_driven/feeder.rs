@@ -5,9 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{random::RandomSource as _, streams::uniform};
 
-/// Draws of one visitor of an open load that have numbers of their own.
-const DRAWS_OF_A_VISITOR: u64 = 16;
-
 /// A source of values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feeder {
@@ -94,21 +91,39 @@ pub struct Drawn {
     pub guest: u32,
     /// The user's number at its guest.
     pub user: u32,
-    /// Users of the guest; 0 in an open load, whose visitors are numbered without end.
-    pub users: u32,
+    /// Who else draws.
+    pub population: Population,
     /// How many this user drew from the feeder before.
     pub before: u64,
 }
 
+/// Who draws from a feeder at one guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Population {
+    /// So many users, each again and again.
+    Users(u32),
+    /// Visitors of an open load, numbered without end. Each draws at most so often.
+    Visitors {
+        /// Acts of a visitor: it draws at most once for each.
+        draws: u32,
+    },
+}
+
 impl Drawn {
-    /// A number that no other draw from the feeder has at this guest.
-    fn number(self) -> u64 {
-        if self.users > 0 {
-            self.before
-                .saturating_mul(u64::from(self.users))
-                .saturating_add(u64::from(self.user))
-        } else {
-            u64::from(self.user) * DRAWS_OF_A_VISITOR + self.before
+    /// A number that no other draw from the feeder has at this guest; none is left where a visitor
+    /// draws more often than it may.
+    fn number(self) -> Option<u64> {
+        let user = u64::from(self.user);
+        match self.population {
+            Population::Users(users) => Some(
+                self.before
+                    .saturating_mul(u64::from(users))
+                    .saturating_add(user),
+            ),
+            Population::Visitors { draws } => {
+                let draws = u64::from(draws);
+                (self.before < draws).then(|| user.saturating_mul(draws) + self.before)
+            }
         }
     }
 }
@@ -159,8 +174,10 @@ impl Feeder {
             Some(length) => match self.order {
                 Order::Random => rng.below(length),
                 Order::Sequential => drawn.before % length,
-                Order::Once if drawn.number() < length => drawn.number(),
-                Order::Once => return Err(Dry),
+                Order::Once => match drawn.number() {
+                    Some(number) if number < length => number,
+                    _ => return Err(Dry),
+                },
             },
         };
         match &self.source {
@@ -218,12 +235,21 @@ mod tests {
     }
 
     fn draw(feeder: &Feeder, users: u32, user: u32, before: u64) -> Result<String, Dry> {
+        draw_of(feeder, Population::Users(users), user, before)
+    }
+
+    fn draw_of(
+        feeder: &Feeder,
+        population: Population,
+        user: u32,
+        before: u64,
+    ) -> Result<String, Dry> {
         let mut rng = Pcg32::new(1, u64::from(user));
         let drawn = Drawn {
             seed: 7,
             guest: 0,
             user,
-            users,
+            population,
             before,
         };
         let mut out = String::new();
@@ -250,29 +276,41 @@ mod tests {
     }
 
     #[test]
+    fn visitors_leave_no_value_out() {
+        let range = feeder(Source::Range { first: 1, last: 7 }, Order::Once);
+        let once = Population::Visitors { draws: 1 };
+        let single = (0..8).map(|visitor| draw_of(&range, once, visitor, 0));
+        let given: Vec<_> = single.collect::<Vec<_>>();
+        assert_eq!(given[..7].concat_all(), "1234567");
+        assert_eq!(given[7], Err(Dry));
+        assert_eq!(draw_of(&range, once, 0, 1), Err(Dry));
+        let twice = Population::Visitors { draws: 2 };
+        let pair = [draw_of(&range, twice, 1, 0), draw_of(&range, twice, 1, 1)];
+        assert_eq!(pair.concat_all(), "34");
+    }
+
+    trait ConcatAll {
+        fn concat_all(&self) -> String;
+    }
+
+    impl ConcatAll for [Result<String, Dry>] {
+        fn concat_all(&self) -> String {
+            self.iter().flatten().map(String::as_str).collect()
+        }
+    }
+
+    #[test]
     fn sequences_begin_again_and_ids_are_unique() {
         let values = ["a", "b"].map(str::to_owned).to_vec();
         let list = feeder(Source::Values(values), Order::Sequential);
         let three: Vec<_> = (0..3).map(|before| draw(&list, 1, 0, before)).collect();
-        assert_eq!(three.concat_ok(), "aba");
+        assert_eq!(three.concat_all(), "aba");
         let id = feeder(Source::Id, Order::Random);
         let ids: std::collections::BTreeSet<_> = (0..4)
             .flat_map(|user| (0..4).map(move |before| (user, before)))
             .map(|(user, before)| draw(&id, 4, user, before).expect("never dry"))
             .collect();
         assert_eq!(ids.len(), 16);
-    }
-
-    trait ConcatOk {
-        fn concat_ok(self) -> String;
-    }
-
-    impl ConcatOk for Vec<Result<String, Dry>> {
-        fn concat_ok(self) -> String {
-            self.into_iter()
-                .map(|value| value.expect("a value"))
-                .collect()
-        }
     }
 
     /// Chi-square of 10 values: 9 degrees of freedom, 27.9 is passed once in a thousand.
@@ -286,7 +324,7 @@ mod tests {
                 seed: 1,
                 guest: 0,
                 user: 0,
-                users: 1,
+                population: Population::Users(1),
                 before,
             };
             let mut value = 0;

@@ -216,6 +216,7 @@ impl Journey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data_driven::Population;
 
     #[test]
     fn sessions_begin_with_the_login_and_end_with_the_script() {
@@ -229,7 +230,8 @@ mod tests {
             feeders: &[],
             of_session: &of_session,
         };
-        let mut journey = Journey::new(DescribedUser::new(0, 1, 0, 4, 8), 3);
+        let user = DescribedUser::new(0, 1, 0, 4, Population::Users(8));
+        let mut journey = Journey::new(user, 3);
         let mut done = Vec::new();
         for failed in [false, false, false, true, false, false] {
             let taken = journey.take(&course, |_, _| {});

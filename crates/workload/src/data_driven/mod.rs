@@ -14,7 +14,7 @@ mod values;
 mod walk;
 
 pub use counts::{RecordCount, Steps, merge_records, records_of};
-pub use feeder::{Drawn, Dry, Feeder, Order, Per, Source};
+pub use feeder::{Drawn, Dry, Feeder, Order, Per, Population, Source};
 pub use journey::{Course, Journey, OnFailure, Taken};
 pub use template::{Encoding, Part, Template, TemplateError, is_name};
 pub use user::DescribedUser;

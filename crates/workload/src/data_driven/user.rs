@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rand_pcg::Pcg32;
 
-use super::{Drawn, Dry, Feeder, Per, Place, Walk};
+use super::{Drawn, Dry, Feeder, Per, Place, Population, Walk};
 use crate::{
     RandomDelay,
     random::RandomSource as _,
@@ -28,14 +28,14 @@ struct Identity {
     seed: u64,
     guest: u32,
     user: u32,
-    users: u32,
+    population: Population,
 }
 
 impl DescribedUser {
-    /// The user `user` (from 0) of the `users` of `guest` (from 0) in the trial of `seed`, with so
-    /// many feeders; `users` is 0 in an open load.
+    /// The user `user` (from 0) of the `population` of `guest` (from 0) in the trial of `seed`, with
+    /// so many feeders.
     #[must_use]
-    pub fn new(feeders: usize, seed: u64, guest: u32, user: u32, users: u32) -> Self {
+    pub fn new(feeders: usize, seed: u64, guest: u32, user: u32, population: Population) -> Self {
         let streams = UserStreams::new(seed, guest, user);
         Self {
             choice: streams.choice(),
@@ -47,7 +47,7 @@ impl DescribedUser {
                 seed,
                 guest,
                 user,
-                users,
+                population,
             },
         }
     }
@@ -93,7 +93,7 @@ impl DescribedUser {
             seed,
             guest,
             user,
-            users,
+            population,
         } = self.identity;
         let before = self.drawn[index];
         self.drawn[index] += 1;
@@ -101,7 +101,7 @@ impl DescribedUser {
             seed,
             guest,
             user,
-            users,
+            population,
             before,
         };
         feeder.draw(&mut self.data, drawn, give)

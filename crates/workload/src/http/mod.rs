@@ -7,7 +7,9 @@ mod counters;
 mod data;
 mod info;
 mod objects;
+mod once;
 mod pattern;
+mod secret;
 
 pub use counters::HttpCounters;
 pub use data::{
@@ -18,3 +20,4 @@ pub use data::{
 pub use info::{INFO, PAGE};
 pub use objects::embedded_objects;
 pub use pattern::{PatternError, pattern};
+pub use secret::{MASK, is_secret, without_secrets};

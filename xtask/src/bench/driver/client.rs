@@ -25,13 +25,13 @@ pub(super) struct Load<'a> {
 }
 
 /// CPU time of a process that has ended, and what it wrote.
-pub(super) struct Weighed {
-    pub(super) cpu: Duration,
-    pub(super) output: String,
+pub(in crate::bench) struct Weighed {
+    pub(in crate::bench) cpu: Duration,
+    pub(in crate::bench) output: String,
 }
 
 /// Run a command to its end and weigh it.
-pub(super) fn weigh(command: &mut Command) -> Result<Weighed, String> {
+pub(in crate::bench) fn weigh(command: &mut Command) -> Result<Weighed, String> {
     let before = children_cpu();
     let output = command
         .stdin(Stdio::null())
@@ -150,7 +150,8 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
     super::say(&result(&measurement, rss_kib.load(Relaxed)).to_string())
 }
 
-fn result(measurement: &Measurement, rss_kib: u64) -> Value {
+/// What the process prints.
+pub(in crate::bench) fn result(measurement: &Measurement, rss_kib: u64) -> Value {
     let guest = &measurement.guests[0];
     json!({
         "requests": guest.series.iter().map(|second| u64::from(second.requests + second.errors)).sum::<u64>(),
@@ -166,9 +167,14 @@ fn result(measurement: &Measurement, rss_kib: u64) -> Value {
 }
 
 /// Resident memory of this process; 0 where the kernel does not tell.
-fn resident_kib() -> u64 {
+pub(in crate::bench) fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok())
         .unwrap_or(0)
+}
+
+/// CPU time of one request, us.
+pub(in crate::bench) fn per_request(cpu: Duration, requests: u64) -> f64 {
+    cpu.as_secs_f64() * 1e6 / requests as f64
 }

@@ -3,29 +3,52 @@
 use std::{
     fs,
     net::{SocketAddr, TcpListener, TcpStream},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread::sleep,
     time::Duration,
 };
 
 /// A running nginx with its directory; both vanish with it.
-pub(super) struct Nginx {
+pub(in crate::bench) struct Nginx {
     child: Child,
     directory: PathBuf,
-    pub(super) address: SocketAddr,
+    pub(in crate::bench) address: SocketAddr,
+    tls: Option<SocketAddr>,
 }
 
 impl Nginx {
     /// Start one on the server CPU and wait until it answers.
     pub(super) fn start() -> Result<Self, String> {
+        Self::with(&[("1k", page(1_000)), ("30k", page(30_000))], false)
+    }
+
+    /// The same with pages of one's own, over TLS too.
+    pub(in crate::bench) fn with_tls(pages: &[(&str, Vec<u8>)]) -> Result<Self, String> {
+        Self::with(pages, true)
+    }
+
+    /// Where it speaks TLS.
+    pub(in crate::bench) fn tls_address(&self) -> Result<SocketAddr, String> {
+        self.tls
+            .ok_or_else(|| "this nginx speaks no TLS".to_owned())
+    }
+
+    fn with(pages: &[(&str, Vec<u8>)], tls: bool) -> Result<Self, String> {
         let directory = std::env::temp_dir().join(format!("rookery-bench-{}", std::process::id()));
         let io = |error: std::io::Error| format!("cannot prepare {}: {error}", directory.display());
         fs::create_dir_all(directory.join("pages")).map_err(io)?;
-        fs::write(directory.join("pages/1k"), page(1_000)).map_err(io)?;
-        fs::write(directory.join("pages/30k"), page(30_000)).map_err(io)?;
+        for (name, page) in pages {
+            fs::write(directory.join("pages").join(name), page).map_err(io)?;
+        }
         let address = free_address().map_err(io)?;
-        fs::write(directory.join("nginx.conf"), configuration(address)).map_err(io)?;
+        let tls = if tls {
+            certificate(&directory)?;
+            Some(free_address().map_err(io)?)
+        } else {
+            None
+        };
+        fs::write(directory.join("nginx.conf"), configuration(address, tls)).map_err(io)?;
         let child = Command::new("taskset")
             .args([
                 "-c",
@@ -49,6 +72,7 @@ impl Nginx {
             child,
             directory,
             address,
+            tls,
         };
         nginx.wait()?;
         Ok(nginx)
@@ -91,8 +115,40 @@ fn free_address() -> std::io::Result<SocketAddr> {
     TcpListener::bind("127.0.0.1:0")?.local_addr()
 }
 
+/// A certificate of its own for a day.
+fn certificate(directory: &Path) -> Result<(), String> {
+    let output = Command::new("openssl")
+        .args([
+            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+        ])
+        .args([
+            "-subj",
+            "/CN=localhost",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "cert.pem",
+        ])
+        .current_dir(directory)
+        .output()
+        .map_err(|error| format!("cannot start openssl ({error}); install the package openssl"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!(
+        "openssl made no certificate: {}",
+        String::from_utf8_lossy(&output.stderr)
+    ))
+}
+
 /// One process, so that ending it ends all; connections stay open for as long as the clients want.
-fn configuration(address: SocketAddr) -> String {
+fn configuration(address: SocketAddr, tls: Option<SocketAddr>) -> String {
+    let tls = tls.map_or_else(String::new, |address| {
+        format!(
+            "server {{ listen {address} ssl backlog=4096; root pages; default_type text/html; \
+             ssl_certificate cert.pem; ssl_certificate_key key.pem; }}"
+        )
+    });
     format!(
         "daemon off;
 master_process off;
@@ -112,6 +168,7 @@ http {{
     uwsgi_temp_path uwsgi;
     scgi_temp_path scgi;
     server {{ listen {address} backlog=4096; root pages; default_type text/html; }}
+    {tls}
 }}
 "
     )

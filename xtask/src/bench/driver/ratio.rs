@@ -5,7 +5,7 @@ use std::{process::Command, time::Duration};
 use rookery_cast::truncate_usize;
 
 use super::{
-    client::{self, Load},
+    client::{self, Load, per_request},
     nginx::Nginx,
     say,
 };
@@ -109,12 +109,8 @@ fn driver(nginx: &Nginx, page: &str, seconds: u32) -> Result<f64, String> {
     Ok(per_request(cpu, number("requests")))
 }
 
-fn per_request(cpu: Duration, requests: u64) -> f64 {
-    cpu.as_secs_f64() * 1e6 / requests as f64
-}
-
 /// Lower quartile, median, upper quartile, by linear interpolation.
-fn quartiles(values: &mut [f64]) -> [f64; 3] {
+pub(in crate::bench) fn quartiles(values: &mut [f64]) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     [0.25, 0.5, 0.75].map(|share| {
         let at = share * values.len().saturating_sub(1) as f64;

@@ -1,7 +1,6 @@
 //! `rookery drive dvdstore`: only the driver, against a system that already runs.
 
 mod args;
-mod arrivals;
 mod config_file;
 mod learn;
 mod original;
@@ -26,7 +25,7 @@ use crate::{
     output,
     progress::load_bar,
     signals,
-    workloads::measured,
+    workloads::{arrivals, measured},
 };
 
 pub(crate) use self::args::DriveDvdstoreArgs;

@@ -1,26 +1,28 @@
 //! `rookery drive http`: only the driver, against a site that already runs.
 
-use std::{
-    net::IpAddr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
-use rookery_driver::{Load, Phases};
+use rookery_driver::Phases;
 use rookery_stats::{GuestMeasurement, Measurement, faults};
-use rookery_study::{HttpUse, MOST_COMPANION_BYTES, names_in_companion, parse_duration};
+use rookery_study::parse_duration;
 use rookery_web::{Assignment, Config, Limits, Script, workloads::http::HttpScript};
 use rookery_workload::DelayDistribution;
 
-use super::target::Target;
+use super::{
+    file,
+    search::{self, SearchArgs},
+    target::{Target, TrustArgs},
+};
 use crate::{
-    companions,
     exit::{Code, Failure, driver_code},
     output,
     progress::load_bar,
     signals,
-    workloads::measured,
+    workloads::{
+        arrivals::{self, OpenArgs},
+        measured,
+    },
 };
 
 #[derive(Debug, Args)]
@@ -28,15 +30,19 @@ pub(crate) struct DriveHttpArgs {
     /// Workload file: operations, data, mix and pauses
     #[arg(long, value_name = "FILE")]
     workload: PathBuf,
-    /// Site to drive; several are driven alike
-    #[arg(long, required = true, value_name = "http[s]://HOST[:PORT][/BASE]")]
+    /// Site to drive, http[s]://HOST[:PORT][/BASE]; several are driven alike
+    #[arg(long, required = true, value_name = "URL")]
     target: Vec<String>,
     /// Confirm that you may load this address, which is not on this machine
     #[arg(long, value_name = "ADDRESS")]
     confirm_target: Vec<IpAddr>,
-    /// Users per target
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    users: u32,
+    /// Users per target [default: 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    users: Option<u32>,
+    #[command(flatten)]
+    load: OpenArgs,
+    #[command(flatten)]
+    search: SearchArgs,
     /// Users start evenly over this time
     #[arg(long, default_value = "2s", value_parser = parse_duration)]
     ramp_up: Duration,
@@ -55,12 +61,8 @@ pub(crate) struct DriveHttpArgs {
     /// Limit on one operation that has none of its own
     #[arg(long, default_value = "10s", value_parser = parse_duration)]
     timeout: Duration,
-    /// Certificates that sign that of the server, as a PEM file
-    #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
-    /// Take any certificate of the server
-    #[arg(long, conflicts_with = "ca")]
-    insecure: bool,
+    #[command(flatten)]
+    trust: TrustArgs,
     /// CPUs of the driver, such as 1 or 2-3 [default: the last CPU]
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
@@ -78,6 +80,10 @@ pub(crate) struct DriveHttpArgs {
 pub(crate) fn run(args: &DriveHttpArgs) -> Result<Code, Failure> {
     let config = config(args)?;
     let stop = signals::stop_flag()?;
+    if args.search.is_asked() {
+        let begin = search::Begin::new(&config, args.users)?;
+        return search::run(&args.search, &config, begin, (args.json, args.quiet), &stop);
+    }
     let bar = load_bar(args.quiet, config.phases.load_end());
     let measured = rookery_web::run(&config, measured::start(), &stop, &|progress| {
         measured::tell(&bar, &progress);
@@ -139,22 +145,17 @@ fn nothing_answered(target: &GuestMeasurement) -> Failure {
 }
 
 fn config(args: &DriveHttpArgs) -> Result<Config, Failure> {
-    let mut wanted = workload(&args.workload)?;
-    let tls = &mut wanted.workload.tls;
-    tls.insecure |= args.insecure;
-    if let Some(path) = &args.ca {
-        tls.ca = Some(companions::text_of(path).map_err(|error| unreadable(path, &error))?);
-        tls.insecure = false;
-    }
+    let mut wanted = file::load(&args.workload)?;
+    args.trust.put_into(&mut wanted.workload.tls)?;
     let targets: Vec<Target> = args
         .target
         .iter()
-        .map(|url| Target::parse(url))
+        .map(|url| Target::parse("--target", url))
         .collect::<Result<_, _>>()?;
     let assignment = |(target, url): (&Target, &String)| Assignment {
         guest: url.clone(),
         target: target.address,
-        users: args.users,
+        users: args.users.unwrap_or(1),
         script: Script::Http(Box::new(HttpScript {
             workload: wanted.workload.clone(),
             site: target.site.clone(),
@@ -171,7 +172,7 @@ fn config(args: &DriveHttpArgs) -> Result<Config, Failure> {
             ramp_down: Duration::ZERO,
             drain: args.drain,
         },
-        load: Load::Closed,
+        load: arrivals::load(&args.load)?,
         pacing: wanted.pacing,
         think_time: wanted.workload.mean_delay(),
         // Each operation has a pause of its own.
@@ -185,26 +186,4 @@ fn config(args: &DriveHttpArgs) -> Result<Config, Failure> {
             .filter(|address| args.confirm_target.contains(&address.ip()))
             .collect(),
     })
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        Code::Usage,
-        format!("cannot read {}: {error}", path.display()),
-    )
-    .help("name an existing file")
-}
-
-/// Reads a workload file and the files that it names.
-fn workload(path: &Path) -> Result<HttpUse, Failure> {
-    let text = companions::text_of(path).map_err(|error| unreadable(path, &error))?;
-    if text.len() > MOST_COMPANION_BYTES {
-        let what = format!(
-            "{} has more than {MOST_COMPANION_BYTES} bytes",
-            path.display()
-        );
-        return Err(Failure::new(Code::Usage, what).help("is this a workload file?"));
-    }
-    let files = companions::beside(path, names_in_companion("", &text));
-    HttpUse::parse_file(&path.display().to_string(), &text, &files).map_err(Failure::from_problems)
 }

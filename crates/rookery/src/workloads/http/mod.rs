@@ -1,4 +1,10 @@
 //! Web workloads as data: their commands.
 
+pub(crate) mod check;
 pub(crate) mod drive;
+mod file;
+pub(crate) mod from_har;
+mod search;
 mod target;
+pub(crate) mod try_out;
+mod try_text;

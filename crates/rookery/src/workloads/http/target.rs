@@ -1,13 +1,39 @@
-//! The site that is driven, as it is typed.
+//! The site that is driven, as it is typed, and whose certificate it must have.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
+use clap::Args;
 use rookery_web::workloads::http::SiteName;
+use rookery_workload::http::Tls;
 
+use super::file;
 use crate::{
     address::address_of,
     exit::{Code, Failure},
 };
+
+/// Whose certificate a site must have, beside what the workload says.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// Certificates that sign that of the server, as a PEM file
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Take any certificate of the server
+    #[arg(long, conflicts_with = "ca")]
+    insecure: bool,
+}
+
+impl TrustArgs {
+    /// What was typed counts before what the workload says.
+    pub(super) fn put_into(&self, tls: &mut Tls) -> Result<(), Failure> {
+        tls.insecure |= self.insecure;
+        if let Some(path) = &self.ca {
+            tls.ca = Some(file::text(path)?);
+            tls.insecure = false;
+        }
+        Ok(())
+    }
+}
 
 /// A site and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,10 +43,11 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Reads `http://HOST[:PORT][/BASE]`, or the same with `https://`.
-    pub(super) fn parse(url: &str) -> Result<Self, Failure> {
+    /// Reads `http://HOST[:PORT][/BASE]`, or the same with `https://`; `option` is where it was
+    /// typed.
+    pub(super) fn parse(option: &str, url: &str) -> Result<Self, Failure> {
         let wrong = |what: &str| {
-            Failure::new(Code::Usage, format!("--target {url}: {what}"))
+            Failure::new(Code::Usage, format!("{option} {url}: {what}"))
                 .help("write http://HOST[:PORT][/BASE] or https://HOST[:PORT][/BASE]")
         };
         let (https, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
@@ -60,14 +87,15 @@ mod tests {
 
     #[test]
     fn sites_are_read_as_they_are_typed() {
-        let target =
-            Target::parse("https://127.0.0.1/shop/").unwrap_or_else(|error| panic!("{error}"));
+        let target = Target::parse("--target", "https://127.0.0.1/shop/")
+            .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(target.address.port(), 443);
         assert_eq!(
             (target.site.https, target.site.base.as_str()),
             (true, "/shop")
         );
-        let target = Target::parse("http://127.0.0.1:81").unwrap_or_else(|error| panic!("{error}"));
+        let target = Target::parse("--target", "http://127.0.0.1:81")
+            .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((target.address.port(), target.site.base.as_str()), (81, ""));
         for url in [
             "ftp://x",
@@ -76,7 +104,7 @@ mod tests {
             "http://a b/",
             "http://127.0.0.1/a?b",
         ] {
-            assert!(Target::parse(url).is_err(), "{url}");
+            assert!(Target::parse("--target", url).is_err(), "{url}");
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) use percent::Percent;
 pub(crate) use pinning::{PinKind, is_pin_table};
 pub(crate) use profile::ProfileName;
 pub(crate) use ramp::Ramp;
-pub(crate) use read::{Read, written};
+pub(crate) use read::{LONGEST_TEXT, Read};
 pub(crate) use scaled::{Count, Database, MOST_RATE, MOST_USERS};
 pub(crate) use tables::Tables;
 pub(crate) use target::Target;

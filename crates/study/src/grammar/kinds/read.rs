@@ -4,28 +4,12 @@ use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
 use crate::{
-    grammar::{At, Context, Kind},
+    grammar::{At, Context, Kind, written},
     problem::Code,
 };
 
 /// Longest template or pattern.
-const LONGEST_TEXT: usize = 16 * 1024;
-
-/// A text as TOML on one line.
-pub(crate) fn written(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
+pub(crate) const LONGEST_TEXT: usize = 16 * 1024;
 
 /// A text with a meaning of its own.
 pub(crate) struct Read<T> {

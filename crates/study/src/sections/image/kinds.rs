@@ -7,7 +7,8 @@ use crate::{
     companions::MOST_COMPANION_BYTES,
     grammar::{
         At, Context, Kind,
-        kinds::{PathFromRoot, Read, written},
+        kinds::{PathFromRoot, Read},
+        written,
     },
     image_use::SecretSource,
     problem::Code,

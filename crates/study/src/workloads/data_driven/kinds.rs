@@ -5,7 +5,7 @@ use rookery_workload::{
     http::pattern,
 };
 
-pub(in crate::workloads) use crate::grammar::kinds::{Named, Read, Tables, Values};
+pub(in crate::workloads) use crate::grammar::kinds::{LONGEST_TEXT, Named, Read, Tables, Values};
 use crate::source::quoted;
 
 /// A text with places for values.

@@ -87,10 +87,15 @@ const RESERVED: [&str; 9] = [
     "p99.9",
 ];
 
+/// Whether a word has another meaning where names of operations stand.
+pub(super) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
 /// Refuses names that stand twice or have another meaning; `whole` is any operation.
 pub(super) fn check_names(names: &[&str], whole: &str, context: &mut Context) {
     for (index, name) in names.iter().enumerate() {
-        let message = if *name == whole || RESERVED.contains(name) {
+        let message = if *name == whole || is_reserved(name) {
             format!(
                 "an operation cannot be named {}, which has another meaning",
                 quoted(name)

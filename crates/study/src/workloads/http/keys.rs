@@ -46,7 +46,7 @@ const TEMPLATES: Values<Read<Template>> = Values {
 };
 
 /// Fields of forms may have any printable name.
-fn is_field(name: &str) -> bool {
+pub(super) fn is_field(name: &str) -> bool {
     (1..=200).contains(&name.len()) && !name.contains(|c: char| c.is_control() || c == '"')
 }
 

@@ -1,6 +1,7 @@
 //! Web workloads as data, as a study uses them.
 
 mod file;
+mod from_har;
 mod keys;
 mod operations;
 #[cfg(test)]
@@ -13,6 +14,7 @@ use rookery_workload::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use self::from_har::{HarError, MOST_HAR_BYTES, draft_from_har};
 use self::keys::{ContentKeys, OperationKeys, StudyKeys};
 use super::{
     DataRequest, Pace, PointData, WorkloadKind, WorkloadUse,

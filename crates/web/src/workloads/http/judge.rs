@@ -15,18 +15,18 @@ const NOT_FOUND: Fault = Fault::new(ErrorClass::Parse, "capture");
 const NO_JSON: Fault = Fault::new(ErrorClass::Parse, "json");
 
 /// The body as JSON, read when it is first asked for.
-struct Document<'a> {
+pub(super) struct Document<'a> {
     body: &'a [u8],
     read: Option<Json>,
 }
 
 impl<'a> Document<'a> {
-    fn new(body: &'a [u8]) -> Self {
+    pub(super) fn new(body: &'a [u8]) -> Self {
         Self { body, read: None }
     }
 
     /// The value at a pointer as text.
-    fn text(&mut self, pointer: &str) -> Result<Option<String>, Fault> {
+    pub(super) fn text(&mut self, pointer: &str) -> Result<Option<String>, Fault> {
         let document = match self.read.take() {
             Some(document) => document,
             None => serde_json::from_slice(self.body).map_err(|_| NO_JSON)?,
@@ -64,30 +64,42 @@ pub(super) fn content(
     answer: &Answer,
     values: &Values,
 ) -> Result<(), Fault> {
-    let body = &answer.kept;
-    let mut document = Document::new(body);
-    let contains = |text: &[u8]| memchr::memmem::find(body, text).is_some();
-    for check in &operation.checks {
-        let (good, sub_class) = match check {
-            Must::Contain(text) => (contains(&text.plain(values)?), "contains"),
-            Must::Lack(text) => (!contains(&text.plain(values)?), "lacks"),
-            Must::Match(regex) => (regex.is_match(body), "matches"),
-            Must::Json(pointer, value) => {
-                let found = document.text(pointer)?;
-                let wanted = value.plain(values)?;
-                (
-                    found.is_some_and(|found| found.as_bytes() == wanted),
-                    "json",
-                )
-            }
-            Must::Size(min, max) => ((*min..=*max).contains(&answer.bytes), "size"),
-            Must::Digest(digest) => (answer.digest == Some(*digest), "digest"),
-        };
-        if !good {
-            return Err(Fault::new(ErrorClass::Content, sub_class));
-        }
+    let mut document = Document::new(&answer.kept);
+    for must in &operation.checks {
+        check(must, answer, &mut document, values)?;
     }
     Ok(())
+}
+
+/// Judges one thing that the content of an answer must be.
+pub(super) fn check(
+    must: &Must,
+    answer: &Answer,
+    document: &mut Document<'_>,
+    values: &Values,
+) -> Result<(), Fault> {
+    let body = &answer.kept;
+    let contains = |text: &[u8]| memchr::memmem::find(body, text).is_some();
+    let (good, sub_class) = match must {
+        Must::Contain(text) => (contains(&text.plain(values)?), "contains"),
+        Must::Lack(text) => (!contains(&text.plain(values)?), "lacks"),
+        Must::Match(regex) => (regex.is_match(body), "matches"),
+        Must::Json(pointer, value) => {
+            let found = document.text(pointer)?;
+            let wanted = value.plain(values)?;
+            (
+                found.is_some_and(|found| found.as_bytes() == wanted),
+                "json",
+            )
+        }
+        Must::Size(min, max) => ((*min..=*max).contains(&answer.bytes), "size"),
+        Must::Digest(digest) => (answer.digest == Some(*digest), "digest"),
+    };
+    if good {
+        Ok(())
+    } else {
+        Err(Fault::new(ErrorClass::Content, sub_class))
+    }
 }
 
 /// Takes the values of an answer.
@@ -97,20 +109,30 @@ pub(super) fn capture(
     cookies: &Cookies,
     values: &mut Values,
 ) -> Result<(), Fault> {
-    let body = &answer.kept;
-    let mut document = Document::new(body);
+    let mut document = Document::new(&answer.kept);
     for (place, found) in &operation.captures {
-        let value = match found {
-            Found::Regex(regex) => regex.captures(body).and_then(|captures| {
-                let whole = captures.get(1).or_else(|| captures.get(0))?;
-                Some(whole.as_bytes().to_vec())
-            }),
-            Found::Json(pointer) => document.text(pointer)?.map(String::into_bytes),
-            Found::Header(place) => answer.told.headers.get(*place).cloned().flatten(),
-            Found::Cookie(name) => cookies.value(name).map(<[u8]>::to_vec),
-        };
-        let value = value.filter(|value| value.len() <= LONGEST_VALUE);
-        values[*place] = Some(value.ok_or(NOT_FOUND)?);
+        values[*place] = Some(value(found, answer, &mut document, cookies)?);
     }
     Ok(())
+}
+
+/// Takes one value of an answer.
+pub(super) fn value(
+    found: &Found,
+    answer: &Answer,
+    document: &mut Document<'_>,
+    cookies: &Cookies,
+) -> Result<Vec<u8>, Fault> {
+    let value = match found {
+        Found::Regex(regex) => regex.captures(&answer.kept).and_then(|captures| {
+            let whole = captures.get(1).or_else(|| captures.get(0))?;
+            Some(whole.as_bytes().to_vec())
+        }),
+        Found::Json(pointer) => document.text(pointer)?.map(String::into_bytes),
+        Found::Header(place) => answer.told.headers.get(*place).cloned().flatten(),
+        Found::Cookie(name) => cookies.value(name).map(<[u8]>::to_vec),
+    };
+    value
+        .filter(|value| value.len() <= LONGEST_VALUE)
+        .ok_or(NOT_FOUND)
 }

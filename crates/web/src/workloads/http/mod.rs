@@ -1,6 +1,7 @@
 //! Web workloads as data: users that do what a workload file says.
 
 mod compiled;
+pub mod dry_run;
 mod judge;
 mod page;
 mod request;
@@ -11,7 +12,7 @@ use std::{cell::RefCell, collections::HashMap, net::SocketAddr};
 use rookery_cast::count_u8;
 use rookery_driver::{OperationId, OperationTable, Span, seconds};
 use rookery_workload::{
-    data_driven::{Course, DescribedUser, RecordCount, Steps},
+    data_driven::{Course, DescribedUser, Population, RecordCount, Steps},
     http::{HttpCounters, HttpWorkload, PAGE},
 };
 use serde::{Deserialize, Serialize};
@@ -111,8 +112,8 @@ pub(crate) struct HttpSite {
     compiled: Compiled,
     site: SiteName,
     target: SocketAddr,
-    /// Users of the guest; 0 in an open load.
-    users: u32,
+    /// Who draws from its data.
+    population: Population,
     tls: Option<TlsClient>,
     record: RefCell<HttpCounters>,
     /// Versions of objects whose requests are conditional by chance, by target.
@@ -125,7 +126,7 @@ impl HttpSite {
     pub(crate) fn new(
         script: &HttpScript,
         target: SocketAddr,
-        users: u32,
+        population: Population,
     ) -> Result<Self, ScriptProblem> {
         let workload = script.workload.clone();
         let tls = match script.site.https {
@@ -138,7 +139,7 @@ impl HttpSite {
             workload,
             site: script.site.clone(),
             target,
-            users,
+            population,
             tls,
             versions: RefCell::default(),
         })
@@ -150,7 +151,8 @@ impl HttpSite {
 
     /// The draws of a user of a guest.
     fn user(&self, seed: u64, guest: u32, number: u32) -> DescribedUser {
-        DescribedUser::new(self.workload.feeders.len(), seed, guest, number, self.users)
+        let feeders = self.workload.feeders.len();
+        DescribedUser::new(feeders, seed, guest, number, self.population)
     }
 
     fn tls_user(&self) -> Option<TlsUser> {

@@ -21,6 +21,8 @@ use crate::browser::{
 
 /// Most redirects behind one request.
 const MOST_REDIRECTS: u32 = 5;
+/// The status of an object that the user has already.
+const NOT_MODIFIED: u16 = 304;
 /// What embedded objects may be asked again for is known for so many of them.
 const MOST_VERSIONS: usize = 100_000;
 
@@ -44,8 +46,8 @@ pub(super) struct Behind {
 }
 
 /// An object to be loaded.
-struct Wish {
-    target: Vec<u8>,
+pub(super) struct Wish {
+    pub(super) target: Vec<u8>,
     /// The version that the user has.
     validator: Option<Validator>,
     /// Its version is kept for all users, as its requests are conditional by chance.
@@ -64,7 +66,8 @@ impl Page<'_> {
         let Some(line) = lines.first_mut() else {
             return Err(Fault::new(ErrorClass::Driver, "no-connection"));
         };
-        let (target, answer) = self.ask(line, values, behind).await?;
+        let redirected = |_: &[u8], _: &Answer| behind.redirects += 1;
+        let (target, answer) = self.ask(line, values, redirected).await?;
         let judged = self.judge(&answer, values);
         if judged.is_err() {
             self.link.worker.set_evidence(&answer.kept);
@@ -85,12 +88,13 @@ impl Page<'_> {
         judge::capture(self.operation, answer, &cookies, values)
     }
 
-    /// Sends the request and follows redirects; the target that answered.
-    async fn ask(
+    /// Sends the request and follows redirects; the target that answered. `redirected` hears of each
+    /// redirect: where it leads, and the answer that said so.
+    pub(super) async fn ask(
         &self,
         line: &mut Line,
         values: &Values,
-        behind: &mut Behind,
+        mut redirected: impl FnMut(&[u8], &Answer),
     ) -> Result<(Vec<u8>, Answer), Fault> {
         let worker = self.link.worker;
         let mut target = request::target(self.site, &self.operation.path, values)?;
@@ -118,7 +122,7 @@ impl Page<'_> {
                 return Ok((target, answer));
             }
             target = self.next_target(&target, &answer)?;
-            behind.redirects += 1;
+            redirected(&target, &answer);
             if matches!(status, 301..=303) && method != Method::Head {
                 (method, with_content) = (Method::Get, false);
             }
@@ -158,7 +162,7 @@ impl Page<'_> {
 /// Embedded objects.
 impl Page<'_> {
     /// The objects to load: those that are listed, and those that are found in the page.
-    fn wishes(
+    pub(super) fn wishes(
         &self,
         target: &[u8],
         answer: &Answer,
@@ -259,9 +263,9 @@ impl Page<'_> {
             let loaded = self.load_object(line, &wish).await;
             let mut queue = queue.borrow_mut();
             match loaded {
-                Ok(modified) => {
+                Ok(object) => {
                     queue.behind.objects += 1;
-                    queue.behind.not_modified += u64::from(!modified);
+                    queue.behind.not_modified += u64::from(object.status == NOT_MODIFIED);
                 }
                 Err(fault) => {
                     queue.fault.get_or_insert(fault);
@@ -271,8 +275,8 @@ impl Page<'_> {
         }
     }
 
-    /// Loads one object; whether it was sent whole.
-    async fn load_object(&self, line: &mut Line, wish: &Wish) -> Result<bool, Fault> {
+    /// Loads one object.
+    pub(super) async fn load_object(&self, line: &mut Line, wish: &Wish) -> Result<Loaded, Fault> {
         let worker = self.link.worker;
         let mut bytes = worker.with_pool(crate::http::decode::Pool::take);
         let cookies = self.link.cookies.borrow().header().to_vec();
@@ -288,17 +292,17 @@ impl Page<'_> {
         };
         let answer = line.exchange(&self.link, &bytes, true, wanted).await?;
         worker.with_pool(|pool| pool.give(bytes));
-        let modified = match (answer.told.status, &wish.validator) {
-            (200, _) => true,
-            (304, Some(_)) => false,
-            (status, _) => {
-                worker.set_evidence(&answer.kept);
-                return Err(Fault::code(ErrorClass::Status, status));
-            }
+        let loaded = Loaded {
+            status: answer.told.status,
+            bytes: answer.bytes,
         };
+        if loaded.status != 200 && (loaded.status != NOT_MODIFIED || wish.validator.is_none()) {
+            worker.set_evidence(&answer.kept);
+            return Err(Fault::code(ErrorClass::Status, loaded.status));
+        }
         self.keep(wish, &answer);
         worker.with_pool(|pool| pool.give(answer.kept));
-        Ok(modified)
+        Ok(loaded)
     }
 
     /// The version of an object is remembered: by its user, or for all.
@@ -326,6 +330,14 @@ impl Page<'_> {
         let mut cache = self.cache.borrow_mut();
         cache.keep(&wish.target, told.validator(), fresh_until);
     }
+}
+
+/// An object that came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loaded {
+    pub(super) status: u16,
+    /// Length of the body after decompression.
+    pub(super) bytes: u64,
 }
 
 /// The objects that are still to be loaded, and what came of the others.

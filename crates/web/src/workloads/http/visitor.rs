@@ -6,11 +6,13 @@ use rookery_driver::{Fault, Nanos, OperationId, Pace, nanos};
 use rookery_stats::ErrorClass;
 use rookery_workload::{
     RandomDelay,
-    data_driven::{Dry, Journey},
+    data_driven::{DescribedUser, Dry, Journey},
 };
 
 use super::{
-    HttpSite, WHOLE, id_of,
+    HttpSite, WHOLE,
+    compiled::Values,
+    id_of,
     page::{Behind, Page},
 };
 use crate::{
@@ -30,15 +32,23 @@ pub(crate) struct Visitor {
     site: Rc<HttpSite>,
     seed: u64,
     guest: u32,
-    journey: Journey,
-    cookies: RefCell<Cookies>,
+    pub(super) journey: Journey,
+    pub(super) cookies: RefCell<Cookies>,
     cache: RefCell<Cache>,
     lines: Vec<Line>,
     tls: Option<TlsUser>,
-    counts: LineCounts,
+    pub(super) counts: LineCounts,
 }
 
-const DRY: Fault = Fault::new(ErrorClass::Data, "feeder-dry");
+/// What loads a page: what belongs to it, the connections, what the user draws and has.
+pub(super) struct PageParts<'p> {
+    pub(super) page: Page<'p>,
+    pub(super) lines: &'p mut [Line],
+    pub(super) user: &'p mut DescribedUser,
+    pub(super) values: &'p mut Values,
+}
+
+pub(super) const DRY: Fault = Fault::new(ErrorClass::Data, "feeder-dry");
 
 impl Visitor {
     pub(crate) fn new(site: Rc<HttpSite>, seed: u64, guest: u32, number: u32) -> Self {
@@ -58,7 +68,7 @@ impl Visitor {
     }
 
     /// A session begins: nothing of the one before is left.
-    fn begin_session(&mut self) {
+    pub(super) fn begin_session(&mut self) {
         *self.cookies.borrow_mut() = Cookies::default();
         *self.cache.borrow_mut() = Cache::default();
         self.lines.iter_mut().for_each(Line::close);
@@ -72,33 +82,57 @@ impl Visitor {
         behind: &mut Behind,
     ) -> Result<(), Fault> {
         let site = Rc::clone(&self.site);
-        let operation = &site.compiled.operations[index];
-        let drawn = self
-            .journey
-            .draw(&site.workload.feeders, &operation.feeders);
-        drawn.map_err(|Dry| DRY)?;
-        let worker = &client.worker;
+        self.draw(index)?;
         let rate = site.workload.browser.receive_rate;
-        let rated = RatedReceive::new(rate, worker.clock().now());
+        let rated = RatedReceive::new(rate, client.worker.clock().now());
+        let PageParts {
+            page,
+            lines,
+            user,
+            values,
+        } = self.page(&site, client, index, &rated);
+        page.load(lines, values, behind, || user.fraction()).await
+    }
+
+    /// Draws the values that an operation needs.
+    pub(super) fn draw(&mut self, index: usize) -> Result<(), Fault> {
+        let site = Rc::clone(&self.site);
+        let from = &site.compiled.operations[index].feeders;
+        let drawn = self.journey.draw(&site.workload.feeders, from);
+        drawn.map_err(|Dry| DRY)
+    }
+
+    /// What loads the page of an operation.
+    pub(super) fn page<'p>(
+        &'p mut self,
+        site: &'p HttpSite,
+        client: &'p Client,
+        index: usize,
+        rated: &'p RatedReceive,
+    ) -> PageParts<'p> {
+        let (user, values) = self.journey.parts();
         let page = Page {
             link: Link {
-                worker,
+                worker: &client.worker,
                 row: client.row,
                 target: site.target,
                 tls: self.tls.as_ref(),
                 cookies: &self.cookies,
-                rated: &rated,
+                rated,
                 counts: &self.counts,
             },
-            site: &site,
+            site,
             described: &site.workload.operations[index],
-            operation,
+            operation: &site.compiled.operations[index],
             cache: &self.cache,
             logged_in: site.workload.login.is_some_and(|login| login != index),
         };
-        let (user, values) = self.journey.parts();
-        page.load(&mut self.lines, values, behind, || user.fraction())
-            .await
+        PageParts {
+            page,
+            lines: &mut self.lines,
+            user,
+            values,
+        }
     }
 
     /// Does one operation and counts it.
@@ -199,5 +233,92 @@ impl UserScript for Visitor {
         let outcome = self.operate(client, taken.operation, begun).await;
         self.advance(client, outcome.is_err());
         outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use rookery_driver::{ArrivalQueue, Clock, local_runtime};
+    use rookery_workload::data_driven::Population;
+
+    use super::*;
+    use crate::{
+        browser::{cache::Validator, line::Line},
+        check::tests::config_for,
+        register::Row,
+        site::Site,
+        thread::worker_settings,
+        user::User,
+        worker::Worker,
+        workloads::http::{HttpScript, SiteName},
+    };
+
+    /// Largest memory of a user with a session, a cookie jar and a cache of 50 objects.
+    const MOST_BYTES: usize = 16 * 1024;
+
+    fn script() -> HttpScript {
+        let operation = |name: &str| {
+            serde_json::json!({
+                "name": name, "method": "GET", "path": "/${token}", "follow": true,
+                "body_limit": 1000, "find_objects": true,
+                "delay": {"mean": {"secs": 10, "nanos": 0}, "distribution": "exponential"},
+                "captures": [{"name": "token", "source": {"regex": "t=([a-z]+)"}}],
+            })
+        };
+        let operations = ["a", "b", "c", "d", "e"].map(operation);
+        let workload = serde_json::json!({
+            "operations": operations,
+            "walk": {"script": [0, 1, 2, 3, 4]},
+            "browser": {"connections": 2, "cache": true, "gzip": true, "receive_rate": null},
+        });
+        HttpScript {
+            workload: serde_json::from_value(workload).expect("a workload"),
+            site: SiteName::at(([127, 0, 0, 1], 1).into()),
+        }
+    }
+
+    #[test]
+    fn a_user_with_a_session_and_a_cache_is_small() {
+        let target = ([127, 0, 0, 1], 1).into();
+        let site = HttpSite::new(&script(), target, Population::Users(1)).expect("a site");
+        let mut visitor = Visitor::new(Rc::new(site), 1, 0, 0);
+        let mut jar = visitor.cookies.borrow_mut();
+        for number in 0..16 {
+            jar.set(format!("cookie{number}={}", "v".repeat(60)).as_bytes());
+        }
+        // Its buffer may be twice as long as what is in it.
+        let mut heap = 2 * jar.header().len();
+        drop(jar);
+        for number in 0..50 {
+            let tag = Validator::tag(b"\"5f2b1c-1a2b3c4d5e6f7\"");
+            let target = format!("/static/objects/{number}.png");
+            visitor.cache.borrow_mut().keep(target.as_bytes(), tag, 0);
+        }
+        heap += visitor.cache.borrow().heap_bytes();
+        heap += visitor.lines.capacity() * size_of::<Line>();
+        let (_, values) = visitor.journey.parts();
+        // Each with a value of 64 bytes.
+        heap += values.len() * (size_of::<Option<Vec<u8>>>() + 64);
+
+        let config = config_for("127.0.0.1:1", "/");
+        let (_runtime, timer) = local_runtime(1).expect("a runtime");
+        let worker = Rc::new(Worker::new(
+            worker_settings(&config),
+            Clock::new(Instant::now()),
+            timer.timer(),
+            &[0],
+            ArrivalQueue::default(),
+        ));
+        let client = Client::new(worker, Rc::new(Site::new(target)), 0, 0);
+        let life = User::new(visitor, client).live(0, 0);
+        let bytes = size_of_val(&life) + size_of::<Row>() + heap;
+        assert!(
+            bytes <= MOST_BYTES,
+            "{bytes} bytes, of them {heap} on the heap"
+        );
+        // What the test does not count it would not test.
+        assert!(heap > 3_000, "{heap}");
     }
 }

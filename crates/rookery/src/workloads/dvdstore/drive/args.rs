@@ -4,9 +4,12 @@ use std::{net::IpAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use rookery_stats::Pacing;
-use rookery_study::{Arrivals, Named, Precision};
+use rookery_study::Named;
 
-use crate::{one_of::one_of, workloads::dvdstore::words::WordArgs};
+use crate::{
+    one_of::one_of,
+    workloads::{arrivals::OpenArgs, dvdstore::words::WordArgs},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DriveFormat {
@@ -16,31 +19,6 @@ pub(super) enum DriveFormat {
     Json,
     /// The lines of the original driver: one every 10 s, and the final ones
     Original,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct OpenArgs {
-    /// Open load: visitors arrive on a schedule that does not wait for answers, order and leave; so
-    /// many per second at each target, such as 100, 10..200, 30s:100,30s:200,10s:~50 or
-    /// swing:100:0.5:60s
-    #[arg(long, value_name = "RATE", conflicts_with = "users")]
-    pub(super) open: Option<String>,
-    /// With --open: how arrivals are spaced
-    #[arg(long, value_parser = one_of(Arrivals::NAMES), default_value = "poisson")]
-    pub(super) arrivals: Arrivals,
-    /// With --open: visitors present at one target; further arrivals are dropped and counted
-    #[arg(long, default_value_t = 1000)]
-    pub(super) max_in_flight: u32,
-    /// With --open: how exactly arrivals are started
-    #[arg(long, value_parser = one_of(Precision::NAMES), default_value = "exact")]
-    pub(super) precision: Precision,
-    /// With --open: after an order a visitor thinks and orders again with this probability (a
-    /// partly open load)
-    #[arg(long, value_name = "PROBABILITY", requires = "open")]
-    pub(super) go_on: Option<f64>,
-    /// With --open: orders of each visitor, with think times between them (a partly open load)
-    #[arg(long, requires = "open", conflicts_with = "go_on")]
-    pub(super) acts: Option<u32>,
 }
 
 #[derive(Debug, Args)]

@@ -2,14 +2,42 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use rookery_driver::{Load, OpenLoad, Profile, Visit};
-use rookery_study::{Course, CourseStep};
+use rookery_study::{Arrivals, Course, CourseStep, Named, Precision};
 
-use super::args::OpenArgs;
-use crate::exit::{Code, Failure};
+use crate::{
+    exit::{Code, Failure},
+    one_of::one_of,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct OpenArgs {
+    /// Open load: visitors arrive on a schedule that does not wait for answers, do one act (an order,
+    /// an operation of a workload file) and leave; so many per second at each target, such as 100,
+    /// 10..200, 30s:100,30s:200,10s:~50 or swing:100:0.5:60s
+    #[arg(long, value_name = "RATE", conflicts_with = "users")]
+    pub(super) open: Option<String>,
+    /// With --open: how arrivals are spaced
+    #[arg(long, value_parser = one_of(Arrivals::NAMES), default_value = "poisson")]
+    pub(super) arrivals: Arrivals,
+    /// With --open: visitors present at one target; further arrivals are dropped and counted
+    #[arg(long, default_value_t = 1000)]
+    pub(super) max_in_flight: u32,
+    /// With --open: how exactly arrivals are started
+    #[arg(long, value_parser = one_of(Precision::NAMES), default_value = "exact")]
+    pub(super) precision: Precision,
+    /// With --open: after an act a visitor thinks and does another with this probability (a
+    /// partly open load)
+    #[arg(long, value_name = "PROBABILITY", requires = "open")]
+    pub(super) go_on: Option<f64>,
+    /// With --open: acts of each visitor, with think times between them (a partly open load)
+    #[arg(long, requires = "open", conflicts_with = "go_on")]
+    pub(super) acts: Option<u32>,
+}
 
 /// The load that was asked for: open when a rate was given.
-pub(super) fn load(args: &OpenArgs) -> Result<Load, Failure> {
+pub(crate) fn load(args: &OpenArgs) -> Result<Load, Failure> {
     let Some(text) = &args.open else {
         return Ok(Load::Closed);
     };
