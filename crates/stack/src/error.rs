@@ -4,6 +4,7 @@ use std::{io, path::PathBuf};
 
 use rookery_diagnosis::Diagnosis;
 use rookery_guest::GuestError;
+use rookery_image::ImageError;
 use rookery_oltp::{OltpError, sqlite::ServeError};
 use rookery_study::PointData;
 
@@ -51,6 +52,9 @@ pub enum StackError {
     /// A root file system cannot be built.
     #[error(transparent)]
     Root(#[from] RootError),
+    /// A container image cannot be read or unpacked.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// The database of the embedded stack failed.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
@@ -236,6 +240,7 @@ impl Diagnosis for StackError {
             Self::Setting(error) => error.code(),
             Self::Guest(error) => error.code(),
             Self::Root(error) => error.code(),
+            Self::Image(error) => error.code(),
             Self::Embedded(error) => error.code(),
             Self::Bundled(error) => error.code(),
             Self::Lamp(error) => error.code(),
@@ -259,7 +264,11 @@ impl Diagnosis for StackError {
     }
 
     fn place(&self) -> Option<String> {
-        None
+        match self {
+            Self::HostNotReady { source, .. } | Self::Builder { source, .. } => source.place(),
+            Self::Image(error) => error.place(),
+            _ => None,
+        }
     }
 
     fn help(&self) -> Option<String> {
@@ -271,6 +280,7 @@ impl Diagnosis for StackError {
             Self::Sqlite(error) => return error.help(),
             Self::Setting(error) => return error.help(),
             Self::Root(error) => return error.help(),
+            Self::Image(error) => return error.help(),
             Self::Embedded(error) => return error.help(),
             Self::Bundled(error) => return error.help(),
             Self::Lamp(error) => return error.help(),

@@ -17,7 +17,8 @@ pub struct ImageUse {
     /// Files on top of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ImageFile>,
-    /// What its guests run, in the order of the study.
+    /// What its guests run, in the order of the study. None, where it is what a container image
+    /// says.
     pub services: Vec<ImageService>,
     /// Port at which users ask.
     pub port: u16,
@@ -47,6 +48,18 @@ pub struct ImageUse {
 pub enum ImageRoot {
     /// Packages of the distribution, with all that they need.
     Packages(Vec<String>),
+    /// A container image.
+    Archive(ImageArchive),
+}
+
+/// Where a container image is, on the host that measures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageArchive {
+    /// An OCI layout or archive, or what `docker save` or `podman save` wrote.
+    pub path: String,
+    /// Which image, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
 }
 
 /// A file of an image.
@@ -117,6 +130,28 @@ pub enum SecretSource {
     File(String),
     /// In this variable of the environment of Rookery.
     Environment(String),
+}
+
+impl ImageService {
+    /// How long a service may take to be ready, where nothing is said: guests may be slow on
+    /// purpose.
+    pub const READY_WITHIN: Duration = Duration::from_secs(120);
+    /// How long it may take to end, where nothing is said.
+    pub const GRACE: Duration = Duration::from_secs(20);
+
+    /// A service of which nothing but its command is said.
+    #[must_use]
+    pub fn new(name: &str, command: Vec<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            command,
+            after: Vec::new(),
+            ready: None,
+            ready_within: Self::READY_WITHIN,
+            stop_signal: StopSignalName::default(),
+            grace: Self::GRACE,
+        }
+    }
 }
 
 impl ImageUse {

@@ -66,7 +66,8 @@ pub use foreign_use::{ExternalUse, StackCommands, UsageSource};
 pub use grammar::kinds::{ParseDurationError, parse_duration};
 pub use host_probe::host_probes;
 pub use image_use::{
-    ImageFile, ImageInstall, ImageRoot, ImageService, ImageUse, SecretSource, StopSignalName,
+    ImageArchive, ImageFile, ImageInstall, ImageRoot, ImageService, ImageUse, SecretSource,
+    StopSignalName,
 };
 pub use model::{Measure, Study};
 pub use names::{Named, nearest as nearest_name};

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod archives;
 mod ceiling;
 mod compare;
 mod containers;

@@ -2,6 +2,7 @@
 
 use crate::{
     grammar::Context,
+    image_use::ImageRoot,
     problem::Code,
     sections::{STACK, Sections},
     stack_use::StackUse,
@@ -38,6 +39,7 @@ pub(super) fn check(sections: &Sections, context: &mut Context) {
     }
     let commands = &image.commands;
     let asked = [
+        ("archive", matches!(image.root, ImageRoot::Archive(_))),
         ("reset", !commands.reset.is_empty()),
         ("prepare", !commands.prepare.is_empty()),
         ("read_settings", !commands.read_settings.is_empty()),
@@ -47,6 +49,7 @@ pub(super) fn check(sections: &Sections, context: &mut Context) {
     ];
     for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
         let why = match key {
+            "archive" => "no container image is made into machines",
             "secrets" => "no secret is put in machines: it would stay on a disk of theirs",
             "port" => "no service listens below port 1024 in machines: none is root",
             _ => "no command is run in machines",

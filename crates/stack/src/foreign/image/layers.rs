@@ -16,7 +16,7 @@ use rookery_study::{ImageInstall, ImageRoot, ImageUse};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{NAME, services};
+use super::{NAME, archive, services};
 use crate::{
     StackContext, StackError,
     root::RootRecipe,
@@ -60,6 +60,7 @@ pub(super) fn template(
 fn base(context: &StackContext<'_>, image: &ImageUse) -> Result<Template, StackError> {
     let root = match &image.root {
         ImageRoot::Packages(packages) => root(context, &RootRecipe::of_packages(packages), NAME)?,
+        ImageRoot::Archive(image) => Some(archive::root(context, image)?),
     };
     root.ok_or_else(|| StackError::NotMade {
         what: "the root of an image",

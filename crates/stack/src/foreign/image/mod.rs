@@ -1,6 +1,7 @@
 //! A server of the user as a stack: guests are made from packages and files, run the services that
 //! the study names, and are prepared, read and audited by its commands.
 
+mod archive;
 mod layers;
 mod secrets;
 mod services;
@@ -41,6 +42,14 @@ impl ImageStack {
             workload: study.workload.clone(),
         }
     }
+
+    /// The image with what a container image says of itself.
+    fn completed(&self) -> Result<ImageUse, StackError> {
+        match archive::description(&self.image)? {
+            Some(described) => archive::completed(&self.image, &described),
+            None => Ok(self.image.clone()),
+        }
+    }
 }
 
 impl Stack for ImageStack {
@@ -53,9 +62,13 @@ impl Stack for ImageStack {
     }
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {
-        let ImageRoot::Packages(packages) = &self.image.root;
-        check_root(kind, &RootRecipe::of_packages(packages), templates)
-            .and_then(|()| secrets::values(&self.image.secrets).map(drop))
+        let root = match &self.image.root {
+            ImageRoot::Packages(packages) => {
+                check_root(kind, &RootRecipe::of_packages(packages), templates)
+            }
+            ImageRoot::Archive(_) => self.completed().map(drop),
+        };
+        root.and_then(|()| secrets::values(&self.image.secrets).map(drop))
             .map_err(|error| StackError::not_ready(NAME, error))
     }
 
@@ -65,9 +78,10 @@ impl Stack for ImageStack {
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
+        let image = self.completed()?;
         let guests = ImageGuests {
-            template: layers::template(context, &self.image)?,
-            image: self.image.clone(),
+            template: layers::template(context, &image)?,
+            image,
         };
         serve(NAME, Box::new(guests), &self.workload, data)
     }

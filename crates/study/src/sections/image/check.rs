@@ -15,16 +15,27 @@ const OF_GUESTS: [&str; 7] = ["/conf", "/data", "/dev", "/proc", "/run", "/sys",
 
 /// Whether the keys are there without which there is no image; told where they are not.
 pub(super) fn is_whole(keys: &ImageKeys, context: &mut Context) -> bool {
+    if keys.packages.is_some() && keys.archive.is_some() {
+        let message = "an image has both `packages` and `archive`".to_owned();
+        refuse(context, "archive", message, "remove one of the two");
+        return false;
+    }
+    if keys.archive.is_none() && keys.reference.is_some() {
+        let message = "`stack.reference` stands without `archive`".to_owned();
+        refuse(context, "reference", message, "add `archive`, or remove it");
+        return false;
+    }
+    let packages = keys.packages.as_ref();
     let needed = [
         (
             "packages",
-            keys.packages.as_ref().is_some_and(|all| !all.is_empty()),
+            keys.archive.is_some() || packages.is_some_and(|all| !all.is_empty()),
             "nothing says what the guests are made of",
             "packages = [\"python3\"]",
         ),
         (
             "services",
-            keys.services.as_ref().is_some_and(|all| !all.is_empty()),
+            keys.archive.is_some() || keys.services.as_ref().is_some_and(|all| !all.is_empty()),
             "nothing says what the guests run",
             "services = [{name = \"web\", command = [\"/usr/bin/python3\", \"/srv/app.py\"]}]",
         ),

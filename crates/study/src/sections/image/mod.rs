@@ -16,7 +16,9 @@ use crate::{
             Choice, CommandLine, Named, PathFromRoot, Read, Tables, Text, Time, Values, Whole,
         },
     },
-    image_use::{ImageFile, ImageInstall, ImageRoot, ImageService, ImageUse, StopSignalName},
+    image_use::{
+        ImageArchive, ImageFile, ImageInstall, ImageRoot, ImageService, ImageUse, StopSignalName,
+    },
     names,
     readiness::Readiness,
 };
@@ -33,10 +35,6 @@ impl names::Named for StopSignalName {
 }
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// How long a service may take to be ready, where nothing is said: guests may be slow on purpose.
-const READY_WITHIN: Duration = Duration::from_secs(120);
-/// How long it may take to end.
-const GRACE: Duration = Duration::from_secs(20);
 /// How long the work in the template may take.
 const INSTALL_LIMIT: Duration = Duration::from_secs(600);
 /// The status of a healthy guest's answer.
@@ -96,11 +94,16 @@ keys! {
     ImageKeys {
         /// Debian packages that are installed in the image, with what they need (this and all keys
         /// below: image only).
-        packages: Values<Read<String>> = Values { kind: PACKAGE, most: MOST_PACKAGES }, Optional("they must be given");
+        packages: Values<Read<String>> = Values { kind: PACKAGE, most: MOST_PACKAGES }, Optional("they or `archive` must be given");
+        /// Container image in place of packages: an OCI layout or archive, or what `docker save` or
+        /// `podman save` wrote.
+        archive: PathFromRoot = PathFromRoot { example: "/srv/images/app.tar" }, Optional("it or `packages` must be given");
+        /// Which image of `archive`, by its name.
+        reference: Text = Text { most: 500, lines: false, example: "app:1.0" }, Optional("the only one");
         /// Files of the image.
         files: Tables<FileKeys> = Tables { what: "files", most: MOST_FILES, example: "{from = \"site.conf\", to = \"/etc/site.conf\"}", keys: FileKeys::keys, read: FileKeys::read, write: FileKeys::write }, Optional("those of the packages");
         /// What guests run, none of it as root.
-        services: Tables<ServiceKeys> = Tables { what: "services", most: MOST_SERVICES, example: "{name = \"web\", command = [\"/usr/bin/python3\", \"/srv/app.py\"]}", keys: ServiceKeys::keys, read: ServiceKeys::read, write: ServiceKeys::write }, Optional("they must be given");
+        services: Tables<ServiceKeys> = Tables { what: "services", most: MOST_SERVICES, example: "{name = \"web\", command = [\"/usr/bin/python3\", \"/srv/app.py\"]}", keys: ServiceKeys::keys, read: ServiceKeys::read, write: ServiceKeys::write }, Optional("what `archive` says; beside `packages` they must be given");
         /// Port at which users ask.
         port: Whole<u16> = Whole { min: 1, max: u16::MAX }, Optional("it must be given");
         /// Status of the answer at `health` of a guest that is ready.
@@ -121,8 +124,10 @@ keys! {
 }
 
 /// The keys of images, by name.
-pub(super) const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 13] = [
     "packages",
+    "archive",
+    "reference",
     "files",
     "services",
     "port",
@@ -152,7 +157,13 @@ impl ImageKeys {
             .collect();
         let services = self.services.unwrap_or_default().into_iter();
         let image = ImageUse {
-            root: ImageRoot::Packages(self.packages?),
+            root: match self.archive {
+                Some(path) => ImageRoot::Archive(ImageArchive {
+                    path,
+                    reference: self.reference,
+                }),
+                None => ImageRoot::Packages(self.packages?),
+            },
             files: files.into_iter().collect::<Option<_>>()?,
             services: services.map(service).collect::<Option<_>>()?,
             port: self.port?,
@@ -172,10 +183,18 @@ impl ImageKeys {
     }
 
     pub(super) fn from_use(image: &ImageUse) -> Self {
-        let ImageRoot::Packages(packages) = &image.root;
+        let (packages, archive) = match &image.root {
+            ImageRoot::Packages(packages) => (Some(packages.clone()), None),
+            ImageRoot::Archive(archive) => (None, Some(archive.clone())),
+        };
+        let (archive, reference) = archive.map_or((None, None), |archive| {
+            (Some(archive.path), archive.reference)
+        });
         let install = image.install.as_ref();
         Self {
-            packages: Some(packages.clone()),
+            packages,
+            archive,
+            reference,
             files: some(image.files.iter().map(file_keys)),
             services: some(image.services.iter().map(service_keys)),
             port: Some(image.port),
@@ -197,9 +216,9 @@ fn service(keys: ServiceKeys) -> Option<ImageService> {
         command: keys.command?,
         after: keys.after.unwrap_or_default(),
         ready: keys.ready,
-        ready_within: keys.ready_within.unwrap_or(READY_WITHIN),
+        ready_within: keys.ready_within.unwrap_or(ImageService::READY_WITHIN),
         stop_signal: keys.stop_signal.unwrap_or_default(),
-        grace: keys.grace.unwrap_or(GRACE),
+        grace: keys.grace.unwrap_or(ImageService::GRACE),
     })
 }
 

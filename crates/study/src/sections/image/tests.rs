@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Choices, Companion, CompanionContent, Document, GuestKind, ImageRoot, ImageUse, Readiness,
-    SecretSource, StackUse, Study,
+    Choices, Companion, CompanionContent, Document, GuestKind, ImageArchive, ImageRoot, ImageUse,
+    Readiness, SecretSource, StackUse, Study,
 };
 
 const HEAD: &str = "title = \"t\"\n[load]\nusers = 5\n[workload]\nkind = \"http\"\n\
@@ -63,6 +63,25 @@ fn a_small_image_has_packages_a_service_and_a_port() {
     assert_eq!((image.health.as_str(), image.health_status), ("/", 200));
     assert_eq!(image.services[0].command, ["python3", "/srv/app.py"]);
     assert_eq!(image.install, None);
+}
+
+#[test]
+fn an_image_of_an_archive_says_itself_what_it_runs() {
+    let small = "[stack]\nkind = \"image\"\narchive = \"/srv/app.tar\"\nport = 8080\n";
+    let archive = |reference: Option<&str>| {
+        ImageRoot::Archive(ImageArchive {
+            path: "/srv/app.tar".to_owned(),
+            reference: reference.map(str::to_owned),
+        })
+    };
+    let one = image(small);
+    assert_eq!((one.root, one.services.len()), (archive(None), 0));
+    let named = image(&format!("{small}reference = \"app:1.0\"\n"));
+    assert_eq!(named.root, archive(Some("app:1.0")));
+    let both = refusal(&format!("{small}packages = [\"python3\"]\n"));
+    assert!(both.contains("both `packages` and `archive`"), "{both}");
+    let alone = refusal(&format!("{SMALL}reference = \"app:1.0\"\n").replace("\n\n", "\n"));
+    assert!(alone.contains("without `archive`"), "{alone}");
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! A container image that another program made, as guests: it runs what it says itself.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::Value;
+
+use crate::common::{Place, code, host_state, root_tests, text};
+
+/// The application.
+const APPLICATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/applications/records.py");
+
+/// Copies a shell, Python and what both need from this host.
+const FILL: &str = r#"
+set -e
+root=$1
+put() { mkdir -p "$root${1%/*}"; cp -L "$1" "$root$1"; }
+for program in /bin/sh /usr/bin/python3 /usr/bin/grep; do
+    put "$program"
+    for library in $(ldd "$program" | grep -o '/[^ ]*'); do put "$library"; done
+done
+library=$(/usr/bin/python3 -c 'import os; print(os.path.dirname(os.__file__))')
+mkdir -p "$root$library"
+cp -r "$library/." "$root$library"
+mkdir -p "$root/srv" "$root/var/lib/records"
+ln -s /etc "$root/tmp"
+"#;
+
+fn must(command: &mut Command) {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+}
+
+fn umoci(words: &[&str]) {
+    must(Command::new("umoci").args(words));
+}
+
+/// An archive of an OCI layout with the application; a link stands where guests have `/tmp`.
+fn archive(place: &Path) -> String {
+    let name = |name: &str| place.join(name).display().to_string();
+    let (layout, bundle, archive) = (name("layout"), name("bundle"), name("app.tar"));
+    let image = format!("{layout}:1.0");
+    umoci(&["init", "--layout", &layout]);
+    umoci(&["new", "--image", &image]);
+    umoci(&["unpack", "--image", &image, &bundle]);
+    let root = format!("{bundle}/rootfs");
+    must(Command::new("sh").args(["-c", FILL, "sh", &root]));
+    fs::copy(APPLICATION, format!("{root}/srv/records.py")).expect("copied");
+    umoci(&["repack", "--image", &image, &bundle]);
+    umoci(&[
+        "config",
+        "--image",
+        &image,
+        "--config.entrypoint=python3",
+        "--config.cmd=records.py",
+        "--config.cmd=serve",
+        "--config.cmd=/var/lib/records/all",
+        "--config.cmd=--listen",
+        "--config.cmd=0.0.0.0:8080",
+        "--config.workingdir=/srv",
+        "--config.env=PATH=/usr/bin:/bin",
+    ]);
+    must(Command::new("tar").args(["-cf", &archive, "-C", &layout, "."]));
+    archive
+}
+
+fn study(archive: &str) -> String {
+    format!(
+        r#"
+title = "a container image"
+seed = 3
+
+[workload]
+kind = "http"
+think_time = "10ms"
+
+[[workload.feeder]]
+name = "text"
+letters = "4..12"
+
+[[workload.operation]]
+name = "list"
+path = "/list?first=1&count=5"
+contains = "record-1"
+
+[[workload.operation]]
+name = "write"
+path = "/write?text=${{text}}"
+matches = "^written [0-9]+"
+counts = "new records"
+
+[load]
+users = 4
+ramp_up = "100ms"
+settle = "300ms"
+steady = "2s"
+ramp_down = "100ms"
+drain = "2s"
+repeats = 1
+
+[stack]
+kind = "image"
+archive = {archive:?}
+reference = "1.0"
+data = ["/var/lib/records"]
+port = 8080
+health = "/health"
+install = ["python3", "/srv/records.py", "reset", "/var/lib/records/all", "50", "24"]
+audit = ["sh", "-c", "python3 /srv/records.py audit /var/lib/records/all 50 | grep '^new records'"]
+
+[guest]
+kind = "container"
+memory = "128MiB per guest"
+
+[host]
+other_work = 1
+
+[[layout]]
+name = "mine"
+guests = 1
+vcpus = 1
+"#
+    )
+}
+
+#[test]
+fn an_image_of_umoci_is_measured_and_audited() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let before = host_state();
+    let etc = fs::metadata("/etc").expect("there").permissions();
+    let archive = archive(place.dir.path());
+    let (_, run) = place.done("archive.toml", &study(&archive));
+    let rows = |key: &str| run[key].as_array().cloned().unwrap_or_default();
+    let proofs: Vec<Value> = rows("proofs");
+    assert!(!proofs.is_empty(), "{run}");
+    for proof in proofs {
+        assert!(proof["acknowledged"].as_u64() > Some(0), "{proof}");
+        assert_eq!(proof["found"], proof["acknowledged"], "{proof}");
+    }
+    assert_eq!(before, host_state(), "the host is as before");
+    assert_eq!(fs::metadata("/etc").expect("there").permissions(), etc);
+
+    // Another image is another template, and none at all is said before anything is made.
+    fs::write(&archive, "no archive").expect("written");
+    let path = place.study("broken.toml", &study(&archive));
+    let output = place
+        .rookery(&["run", &path, "--quiet"])
+        .output()
+        .expect("rookery starts");
+    assert_ne!(code(&output), 0);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(said.contains("the archive is damaged"), "{said}");
+}
