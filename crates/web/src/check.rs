@@ -1,12 +1,11 @@
 //! What is refused before the first packet.
 
-use std::net::SocketAddr;
-
 use rookery_driver::{DriverError, Load, check_open_load};
 use rookery_stats::Pacing;
 
 use crate::{
     config::{Assignment, Config},
+    target,
     workloads::ScriptProblem,
 };
 
@@ -67,20 +66,9 @@ pub(crate) fn connections(config: &Config) -> u64 {
 fn check_assignment(config: &Config, assignment: &Assignment) -> Result<(), DriverError> {
     let confirmed =
         config.network.is_some() || config.confirmed_targets.contains(&assignment.target);
-    target(&assignment.guest, assignment.target, confirmed)?;
+    target::check(&assignment.guest, assignment.target, confirmed)?;
     let checked = assignment.script.check();
     checked.map_err(|problem| refused(assignment, &problem))
-}
-
-/// Refuses another machine whose load was not confirmed.
-pub(crate) fn target(guest: &str, target: SocketAddr, confirmed: bool) -> Result<(), DriverError> {
-    if confirmed || is_loopback(target) {
-        return Ok(());
-    }
-    Err(DriverError::ForeignTarget {
-        guest: guest.to_owned(),
-        target,
-    })
 }
 
 /// What is wrong with what users of a guest should do.
@@ -89,11 +77,6 @@ pub(crate) fn refused(assignment: &Assignment, problem: &ScriptProblem) -> Drive
         what: format!("guest `{}`: {}", assignment.guest, problem.what),
         help: problem.help,
     }
-}
-
-/// Loopback, also as an IPv4 address within IPv6.
-fn is_loopback(target: SocketAddr) -> bool {
-    target.ip().to_canonical().is_loopback()
 }
 
 #[cfg(test)]

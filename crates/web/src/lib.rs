@@ -26,6 +26,7 @@ mod run;
 #[cfg(test)]
 mod simulation;
 mod site;
+mod target;
 mod thread;
 mod user;
 mod virtual_time;

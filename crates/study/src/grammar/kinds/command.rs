@@ -3,9 +3,8 @@
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
-use super::written;
 use crate::{
-    grammar::{At, Context, Kind},
+    grammar::{At, Context, Kind, written},
     problem::Code,
 };
 

@@ -35,10 +35,10 @@ use super::{
 };
 use crate::{
     browser::{answer::Answer, rate::RatedReceive},
-    check,
     client::Client,
     http::Limits,
     site::Site,
+    target,
     worker::{Worker, WorkerSettings},
 };
 
@@ -77,7 +77,7 @@ pub struct DryRun {
 /// When nothing was sent: a target on another machine that was not confirmed, a workload that
 /// cannot be done, or what the kernel refuses. What fails at the site is told in the report.
 pub fn dry_run(config: &DryRun, stop: &AtomicBool) -> Result<DryRunReport, DriverError> {
-    check::target(&config.name, config.target, config.confirmed)?;
+    target::check(&config.name, config.target, config.confirmed)?;
     let mut script = config.script.clone();
     for operation in &mut script.workload.operations {
         operation.body_limit = operation.body_limit.min(MOST_BODY);
