@@ -189,13 +189,14 @@ impl GuestCounts {
     }
 
     /// The counters of a guest. Users of a page count nothing beside times: theirs are those of a
-    /// workload file without operations.
+    /// shop in which no one orders, because to a workload file `page` is the whole of its operations
+    /// and no request.
     pub(crate) fn counters(self, window: Span) -> Counters {
         match self {
             Self::Dvdstore(record) => Counters::Dvdstore(record.counters(window)),
             Self::Http(record) => Counters::Http(record.counters(window)),
             Self::Sample(record) => Counters::Sample(record.counters(window)),
-            Self::Nothing => Counters::empty(WorkloadKind::Http),
+            Self::Nothing => Counters::empty(WorkloadKind::Dvdstore),
         }
     }
 }
