@@ -32,7 +32,10 @@ fn bare_metal_is_the_baseline_of_containers() {
         ]
     );
     let told = place.tables();
-    assert!(told.contains("Throughput against the baseline bare metal ("), "{told}");
+    assert!(
+        told.contains("Throughput against the baseline bare metal ("),
+        "{told}"
+    );
     let output = place
         .rookery(&["report", "latest", "--json"])
         .output()
