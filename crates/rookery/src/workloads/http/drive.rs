@@ -30,8 +30,13 @@ pub(crate) struct DriveHttpArgs {
     /// Workload file: operations, data, mix and pauses
     #[arg(long, value_name = "FILE")]
     workload: PathBuf,
-    /// Site to drive, http[s]://HOST[:PORT][/BASE]; several are driven alike
-    #[arg(long, required = true, value_name = "URL")]
+    #[arg(
+        long,
+        required = true,
+        value_name = "URL",
+        // No comment of documentation: brackets would be links there.
+        help = "Site to drive, http[s]://HOST[:PORT][/BASE]; several are driven alike"
+    )]
     target: Vec<String>,
     /// Confirm that you may load this address, which is not on this machine
     #[arg(long, value_name = "ADDRESS")]
