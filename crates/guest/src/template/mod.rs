@@ -357,13 +357,19 @@ fn skeleton_of_data(host: &dyn Host, root: &Path, on_a_base: bool) -> io::Result
 
 /// Directories that every root must have, as far as they are not there. Every user may write to
 /// `/tmp` and `/run`: runc gives a file system that it mounts on a directory the mode of the
-/// directory.
+/// directory. A link in their place is refused: what it points to would be the host's.
 fn mount_points(root: &Path) -> io::Result<()> {
     fs::set_permissions(root, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     for name in ["tmp", "proc", "sys", "dev", "run"] {
         let directory = root.join(name);
-        if !directory.is_dir() {
-            open_directory(&directory)?;
+        match fs::symlink_metadata(&directory) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => {
+                let text = format!("/{name} of the root is no directory");
+                return Err(io::Error::other(text));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => open_directory(&directory)?,
+            Err(error) => return Err(error),
         }
     }
     ["tmp", "run"].iter().try_for_each(|name| {
@@ -678,5 +684,23 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_mount_point_is_not_followed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (root, outside) = (dir.path().join("root"), dir.path().join("outside"));
+        fs::create_dir(&root).expect("made");
+        fs::create_dir(&outside).expect("made");
+        fs::set_permissions(
+            &outside,
+            std::os::unix::fs::PermissionsExt::from_mode(0o700),
+        )
+        .expect("set");
+        std::os::unix::fs::symlink(&outside, root.join("tmp")).expect("linked");
+        let error = mount_points(&root).expect_err("refused");
+        assert_eq!(error.to_string(), "/tmp of the root is no directory");
+        let mode = std::os::unix::fs::MetadataExt::mode(&fs::metadata(&outside).expect("there"));
+        assert_eq!(mode & 0o7777, 0o700);
     }
 }

@@ -5,6 +5,7 @@ use std::{fs, path::Path, process::Command};
 use serde_json::Value;
 
 use crate::common::{Place, code, host_state, root_tests, text};
+use crate::records::container_study;
 
 /// The application.
 const APPLICATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/applications/records.py");
@@ -67,41 +68,8 @@ fn archive(place: &Path) -> String {
 }
 
 fn study(archive: &str) -> String {
-    format!(
-        r#"
-title = "a container image"
-seed = 3
-
-[workload]
-kind = "http"
-think_time = "10ms"
-
-[[workload.feeder]]
-name = "text"
-letters = "4..12"
-
-[[workload.operation]]
-name = "list"
-path = "/list?first=1&count=5"
-contains = "record-1"
-
-[[workload.operation]]
-name = "write"
-path = "/write?text=${{text}}"
-matches = "^written [0-9]+"
-counts = "new records"
-
-[load]
-users = 4
-ramp_up = "100ms"
-settle = "300ms"
-steady = "2s"
-ramp_down = "100ms"
-drain = "2s"
-repeats = 1
-
-[stack]
-kind = "image"
+    let stack = format!(
+        r#"kind = "image"
 archive = {archive:?}
 reference = "1.0"
 data = ["/var/lib/records"]
@@ -110,19 +78,9 @@ health = "/health"
 install = ["python3", "/srv/records.py", "reset", "/var/lib/records/all", "50", "24"]
 audit = ["sh", "-c", "python3 /srv/records.py audit /var/lib/records/all 50 | grep '^new records'"]
 
-[guest]
-kind = "container"
-memory = "128MiB per guest"
-
-[host]
-other_work = 1
-
-[[layout]]
-name = "mine"
-guests = 1
-vcpus = 1
 "#
-    )
+    );
+    container_study("a container image", &stack)
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::{
 use serde_json::Value;
 
 use crate::common::{Place, code, host_state, text};
+use crate::records::WORKLOAD;
 
 /// The application.
 const APPLICATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/applications/records.py");
@@ -176,26 +177,7 @@ fn operations_of_the_study_are_driven_and_counted() {
     let study = application.study(&more);
     let (head, rest) = study.split_once("[workload]").expect("a workload");
     let (_, rest) = rest.split_once("[load]").expect("a load");
-    let workload = r#"[workload]
-kind = "http"
-think_time = "10ms"
-
-[[workload.feeder]]
-name = "text"
-letters = "4..12"
-
-[[workload.operation]]
-name = "list"
-path = "/list?first=1&count=5"
-contains = "record-1"
-
-[[workload.operation]]
-name = "write"
-path = "/write?text=${text}"
-matches = "^written [0-9]+"
-counts = "new records"
-"#;
-    let study = format!("{head}{workload}\n[load]{rest}");
+    let study = format!("{head}{WORKLOAD}\n[load]{rest}");
     let (_, run) = place.done("written.toml", &study);
     let audits = rows(&run, "audits");
     assert!(!audits.is_empty());

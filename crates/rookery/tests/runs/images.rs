@@ -6,6 +6,7 @@ use std::{fs, path::Path, process::Command};
 use serde_json::Value;
 
 use crate::common::{Place, code, host_state, processes_of, root_tests, text};
+use crate::records::container_study;
 
 /// The application.
 const APPLICATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/applications/records.py");
@@ -39,41 +40,8 @@ if touch /srv/new || touch /conf/new || cat /etc/shadow; then exit 1; fi
 "#;
 
 fn study(place: &Place, more: &str) -> String {
-    format!(
-        r#"
-title = "records of one's own"
-seed = 3
-
-[workload]
-kind = "http"
-think_time = "10ms"
-
-[[workload.feeder]]
-name = "text"
-letters = "4..12"
-
-[[workload.operation]]
-name = "list"
-path = "/list?first=1&count=5"
-contains = "record-1"
-
-[[workload.operation]]
-name = "write"
-path = "/write?text=${{text}}"
-matches = "^written [0-9]+"
-counts = "new records"
-
-[load]
-users = 4
-ramp_up = "100ms"
-settle = "300ms"
-steady = "2s"
-ramp_down = "100ms"
-drain = "2s"
-repeats = 1
-
-[stack]
-kind = "image"
+    let stack = format!(
+        r#"kind = "image"
 packages = ["python3"]
 files = [{{ from = "records.py", to = "/srv/records.py" }}]
 data = ["/var/lib/records"]
@@ -92,20 +60,10 @@ name = "records"
 command = ["python3", "/srv/records.py", "serve", "/var/lib/records/all", "--listen", "0.0.0.0:80"]
 ready = "log:listening"
 
-[guest]
-kind = "container"
-memory = "128MiB per guest"
-
-[host]
-other_work = 1
-
-[[layout]]
-name = "mine"
-guests = 1
-vcpus = 1
 "#,
         secret = secret_file(place),
-    )
+    );
+    container_study("records of one's own", &stack)
 }
 
 fn rows<'a>(of: &'a Value, key: &str) -> &'a Vec<Value> {

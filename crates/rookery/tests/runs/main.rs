@@ -31,6 +31,7 @@ mod orderentry_study;
 mod others;
 mod own_sql;
 mod predict;
+mod records;
 mod sample;
 mod search;
 mod storage;
