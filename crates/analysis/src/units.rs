@@ -1,14 +1,24 @@
 //! What units of work cost and ask for, whatever the workload.
 
-use rookery_stats::Measurement;
+use rookery_stats::{Measurement, Pacing};
 use rookery_study::Study;
 
 /// Mean pause of a client for each unit of work, s; `None` where it cannot be told.
 pub(crate) fn pause_s(study: &Study, measured: &Measurement) -> Option<f64> {
     match study.workload.think_time() {
         Some(pause) => Some(pause.mean.as_secs_f64()),
-        None => measured.pause_per_unit_s(),
+        None => measured
+            .pause_per_unit_s()
+            .or_else(|| idle_per_unit_s(measured)),
     }
+}
+
+/// The pause of a client for each unit of work as it was; `None` where pauses fill up cycles, so
+/// that they are the shorter the longer answers take.
+fn idle_per_unit_s(measured: &Measurement) -> Option<f64> {
+    let idle_s: f64 = measured.guests.iter().map(|guest| guest.idle_s).sum();
+    let units = measured.units_per_minute() * measured.window.seconds() / 60.0;
+    (measured.pacing == Pacing::Think && units > 0.0).then(|| idle_s / units)
 }
 
 /// Units of work that an arrival of an open load asks for; `None` where it cannot be told.
