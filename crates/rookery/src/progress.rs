@@ -233,7 +233,7 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
         }
         Event::Template { database, seconds } if *seconds > 1.0 => line(
             bar,
-            &format!("  template with {database} of data: {seconds:.1} s"),
+            &format!("  template with a database of {database}: {seconds:.1} s"),
         ),
         Event::Template { .. } | Event::Building { .. } => {}
         Event::PoolTried {
