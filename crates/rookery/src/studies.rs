@@ -6,8 +6,12 @@ use std::{
 };
 
 use include_dir::{Dir, include_dir};
+use rookery_study::{Choices, Document, Problems};
 
-use crate::exit::{Code, Failure};
+use crate::{
+    companions,
+    exit::{Code, Failure},
+};
 
 /// The directory of studies, as it was when the program was built.
 static DIRECTORY: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
@@ -25,6 +29,20 @@ pub(crate) struct BuiltIn {
 }
 
 impl BuiltIn {
+    /// The study, with the built-in files that it names.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn document(&self) -> Result<Document, Problems> {
+        let marked = format!("{MARK}{}", self.name);
+        let files = companions::of_study(Path::new(&marked), self.text.as_bytes());
+        let choices = Choices {
+            files: &files,
+            ..Choices::default()
+        };
+        Document::parse_with(self.name, self.text, choices)
+    }
+
     /// The name of its file.
     pub(crate) fn file(&self) -> PathBuf {
         PathBuf::from(format!("{}.toml", self.name))
@@ -89,23 +107,14 @@ pub(crate) fn find(name: &str) -> Result<BuiltIn, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use rookery_study::{Choices, Document};
-
     use super::*;
-    use crate::companions;
 
     #[test]
     fn every_built_in_study_is_right_and_found_by_its_name() {
         let all = all();
         assert!(!all.is_empty());
         for study in all {
-            let marked = format!("{MARK}{}", study.name);
-            let files = companions::of_study(Path::new(&marked), study.text.as_bytes());
-            let choices = Choices {
-                files: &files,
-                ..Choices::default()
-            };
-            if let Err(problems) = Document::parse_with(study.name, study.text, choices) {
+            if let Err(problems) = study.document() {
                 panic!("{}: {problems}", study.name);
             }
             for name in [study.name.to_owned(), format!("{MARK}{}", study.name)] {

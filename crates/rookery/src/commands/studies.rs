@@ -1,6 +1,5 @@
 //! `rookery studies`: the studies that are built into the program.
 
-use rookery_study::Document;
 use rookery_text::hanging;
 use serde_json::json;
 
@@ -38,6 +37,7 @@ pub(crate) fn run(args: &StudiesArgs) -> Result<Code, Failure> {
 
 /// What a study is about, in its own words.
 fn title(study: &BuiltIn) -> String {
-    Document::parse(study.name, study.text)
+    study
+        .document()
         .map_or_else(|_| String::new(), |document| document.study().title.clone())
 }

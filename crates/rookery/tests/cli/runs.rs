@@ -25,6 +25,9 @@ fn a_built_in_study_is_listed_printed_checked_and_run() {
         names.contains(&"quick") && names.contains(&"demo-lab"),
         "{names:?}"
     );
+    for study in list.as_array().expect("a list") {
+        assert!(!study["title"].as_str().unwrap_or("").is_empty(), "{study}");
+    }
     for name in names {
         let checked = printed(&place, &["check", "--file-only", &format!("@{name}")]);
         assert_eq!(checked, format!("@{name}: no problems\n"));
