@@ -1,4 +1,4 @@
-//! The files that a study names, such as workload files: read beside it, or built in as it is.
+//! The files that a study or a workload file names: read beside it, or as the caller reads them.
 
 use std::{
     fs::File,
@@ -6,33 +6,20 @@ use std::{
     path::Path,
 };
 
-use rookery_study::{
-    Companion, CompanionContent, MOST_COMPANION_BYTES, companion_names, names_in_companion,
-};
-
-use crate::studies;
-
-/// The files that a study names, and those that they name in turn. A file that cannot be read is a
-/// problem of the study, which is told with its line.
-pub(crate) fn of_study(path: &Path, bytes: &[u8]) -> Vec<Companion> {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        // The grammar refuses it.
-        return Vec::new();
-    };
-    match studies::is_built_in(path) {
-        true => all(companion_names(text), &studies::text_of),
-        false => beside(path, companion_names(text)),
-    }
-}
+use rookery_study::{Companion, CompanionContent, MOST_COMPANION_BYTES, names_in_companion};
 
 /// The files of these names, relative to the directory of `path`, and those that they name.
 pub(crate) fn beside(path: &Path, names: Vec<String>) -> Vec<Companion> {
     let directory = path.parent().unwrap_or(Path::new(""));
-    all(names, &|name| text_of(&directory.join(name)))
+    read_all(names, &|name| text_of(&directory.join(name)))
 }
 
-/// The files of these names, and those that they name.
-fn all(mut names: Vec<String>, read: &dyn Fn(&str) -> io::Result<String>) -> Vec<Companion> {
+/// The files of these names, and those that they name in turn, each read by `read`. A file that
+/// cannot be read is a problem of what names it, which is told with its line.
+pub(crate) fn read_all(
+    mut names: Vec<String>,
+    read: &dyn Fn(&str) -> io::Result<String>,
+) -> Vec<Companion> {
     let mut files: Vec<Companion> = Vec::new();
     while let Some(name) = names.pop() {
         if files.iter().any(|file| file.name == name) {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use include_dir::{Dir, include_dir};
-use rookery_study::{Choices, Document, Problems};
+use rookery_study::{Choices, Companion, Document, Problems, companion_names};
 
 use crate::{
     companions,
@@ -35,7 +35,7 @@ impl BuiltIn {
     /// What is wrong with it.
     pub(crate) fn document(&self) -> Result<Document, Problems> {
         let marked = format!("{MARK}{}", self.name);
-        let files = companions::of_study(Path::new(&marked), self.text.as_bytes());
+        let files = companions_of(Path::new(&marked), self.text.as_bytes());
         let choices = Choices {
             files: &files,
             ..Choices::default()
@@ -63,11 +63,24 @@ pub(crate) fn all() -> Vec<BuiltIn> {
     all
 }
 
+/// The files that a study names, and those that they name in turn: beside it, or built in as the
+/// study is.
+pub(crate) fn companions_of(path: &Path, bytes: &[u8]) -> Vec<Companion> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        // The grammar refuses it.
+        return Vec::new();
+    };
+    match is_built_in(path) {
+        true => companions::read_all(companion_names(text), &text_of),
+        false => companions::beside(path, companion_names(text)),
+    }
+}
+
 /// The text of a built-in file that a built-in study names.
 ///
 /// # Errors
 /// When there is none of this name.
-pub(crate) fn text_of(name: &str) -> io::Result<String> {
+fn text_of(name: &str) -> io::Result<String> {
     let file = DIRECTORY.get_file(name);
     let text = file.and_then(|file| file.contents_utf8());
     text.map(str::to_owned)
@@ -75,7 +88,7 @@ pub(crate) fn text_of(name: &str) -> io::Result<String> {
 }
 
 /// Whether `path` names a built-in study, or one that would have to be.
-pub(crate) fn is_built_in(path: &Path) -> bool {
+fn is_built_in(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.starts_with(MARK))
 }
 

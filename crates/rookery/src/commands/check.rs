@@ -10,7 +10,6 @@ use rookery_study::{Choices, Document, Plan, Problems, host_probes};
 
 use crate::{
     cli::CheckArgs,
-    companions,
     exit::{Code, Failure, code_of_problems},
     output, problems, studies,
     workloads::{self, Tried},
@@ -109,7 +108,7 @@ impl Found {
 
 fn check(path: &Path, args: &CheckArgs) -> Result<Found, Failure> {
     let bytes = bytes_of_study(path)?;
-    let files = companions::of_study(path, &bytes);
+    let files = studies::companions_of(path, &bytes);
     let choices = Choices {
         files: &files,
         ..args.choice.choices()
@@ -180,7 +179,7 @@ fn bytes_of_study(path: &Path) -> Result<Vec<u8>, Failure> {
 /// A study that is right, as it was chosen, for commands that go on with it.
 pub(crate) fn load(path: &Path, choices: Choices<'_>) -> Result<Document, Failure> {
     let bytes = bytes_of_study(path)?;
-    let files = companions::of_study(path, &bytes);
+    let files = studies::companions_of(path, &bytes);
     let choices = Choices {
         files: &files,
         ..choices
