@@ -33,6 +33,7 @@ mod registry;
 pub mod sample;
 pub mod sql;
 mod streams;
+pub mod web2005;
 mod window;
 
 pub use delay::{CUT as DELAY_CUT, DelayDistribution, RandomDelay};
