@@ -36,6 +36,7 @@ mod supervised;
 mod template;
 mod tier;
 pub mod tuning;
+pub mod web2005;
 mod workloads;
 
 pub use api::{

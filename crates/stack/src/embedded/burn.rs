@@ -17,7 +17,7 @@ fn thread_cpu() -> Duration {
 /// Keep this thread's CPU busy until it has used `time` of it. By the thread's own clock: time in
 /// which other threads had the CPU does not count, so that the work is the same however crowded the
 /// host is.
-pub(super) fn burn(time: Duration) {
+pub(crate) fn burn(time: Duration) {
     if time.is_zero() {
         return;
     }

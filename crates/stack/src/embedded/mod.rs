@@ -37,6 +37,7 @@ mod tests;
 
 pub use crate::{audit::OrderAudit, http_server::StopSignal};
 pub use audit::audit;
+pub(crate) use burn::burn;
 pub use error::EmbeddedError;
 pub use load::{LoadProgress, LoadSummary, load};
 pub use rookery_study::Pages;

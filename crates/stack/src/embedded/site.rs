@@ -156,6 +156,8 @@ impl Site {
 }
 
 impl HttpSite for Site {
+    type Answer = Answer;
+
     /// The read queries run right here on the worker thread: each takes some ten microseconds from
     /// memory, less than a hop to another thread and back; and the workers are as many as the CPUs,
     /// so that nothing else could run meanwhile anyway.

@@ -83,6 +83,7 @@ impl Shop {
             path,
             query,
             form: "",
+            headers: None,
         })
     }
 

@@ -325,6 +325,7 @@ fn paths_and_methods_are_judged() {
             path,
             query: "",
             form: "",
+            headers: None,
         })
         .status
     };
@@ -355,6 +356,7 @@ fn paths_and_methods_are_judged() {
         path: "/ds2/dslogin.php",
         query: "",
         form: "username=user28&password=password",
+        headers: None,
     };
     assert!(String::from_utf8_lossy(&shop.request(form).body).contains("VALUE=28>"));
 }
@@ -437,7 +439,7 @@ fn no_input_makes_more_than_a_page_or_a_refusal() {
     let mut shop = Shop::open(Pages::Corrected);
     proptest!(ProptestConfig::with_cases(300), |((path, query) in requests(), post: bool)| {
         let (method, query, form) = if post { (Method::Post, "", query.as_str()) } else { (Method::Get, query.as_str(), "") };
-        let answer = shop.request(Request { method, path: &path, query, form });
+        let answer = shop.request(Request { method, path: &path, query, form, headers: None });
         prop_assert!(matches!(answer.status, 200 | 400..=499), "{} {}", answer.status, String::from_utf8_lossy(&answer.body));
     });
     let audit = shop.close();

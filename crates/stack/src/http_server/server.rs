@@ -2,11 +2,11 @@
 
 use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::{
     Response,
     body::{Body as _, Bytes, Incoming},
-    header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER},
+    header::{CONNECTION, HeaderValue},
     server::conn::http1,
     service::service_fn,
 };
@@ -19,7 +19,8 @@ use tokio::{
 };
 
 use super::{
-    message::{Answer, Content, HttpSite, Method, Request},
+    body::SentBody,
+    message::{Answer, FullAnswer, HttpSite, Method, Request},
     patience::{LOOK_EVERY, Limits, Notes, PatientStream},
     stop::StopSignal,
 };
@@ -242,13 +243,13 @@ async fn respond<S: HttpSite>(
     site: &S,
     notes: &Notes,
     request: hyper::Request<Incoming>,
-) -> Response<Full<Bytes>> {
+) -> Response<SentBody> {
     let (head, body) = request.into_parts();
     let form = match read_form::<S>(body).await {
         Ok(form) => form,
         Err(refusal) => {
             // The rest of the body will not be read, so the connection cannot be used again.
-            let mut response = dress(refusal);
+            let mut response = dress(refusal.into());
             response
                 .headers_mut()
                 .insert(CONNECTION, HeaderValue::from_static("close"));
@@ -267,8 +268,9 @@ async fn respond<S: HttpSite>(
         path: head.uri.path(),
         query: head.uri.query().unwrap_or(""),
         form: &form,
+        headers: Some(&head.headers),
     };
-    dress(site.answer(request).await)
+    dress(site.answer(request).await.into())
 }
 
 async fn read_form<S: HttpSite>(body: Incoming) -> Result<Bytes, Answer> {
@@ -296,51 +298,12 @@ async fn read_form<S: HttpSite>(body: Incoming) -> Result<Bytes, Answer> {
     }
 }
 
-/// Status, headers and body. The length header follows from the body's one buffer.
-fn dress(answer: Answer) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+/// Status, headers and body. The length header follows from the body's length.
+fn dress(answer: FullAnswer) -> Response<SentBody> {
+    let mut response = Response::new(answer.body.into());
     // Every status is one that the site names, all valid.
     *response.status_mut() = hyper::StatusCode::from_u16(answer.status)
         .unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
-    let content = match answer.content {
-        Content::Html => "text/html; charset=utf-8",
-        Content::Json => "application/json",
-        Content::Text => "text/plain; charset=utf-8",
-    };
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content));
-    match answer.status {
-        405 => drop(headers.insert(ALLOW, HeaderValue::from_static("GET, POST"))),
-        503 => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
-        _ => {}
-    }
+    response.headers_mut().extend(answer.headers);
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_busy_server_says_when_to_come_again() {
-        let header = |status, name| {
-            dress(Answer {
-                status,
-                content: Content::Text,
-                body: Vec::new(),
-            })
-            .headers()
-            .get(name)
-            .cloned()
-        };
-        assert_eq!(
-            header(503, RETRY_AFTER),
-            Some(HeaderValue::from_static("1"))
-        );
-        assert_eq!(
-            header(405, ALLOW),
-            Some(HeaderValue::from_static("GET, POST"))
-        );
-        assert_eq!(header(500, RETRY_AFTER), None);
-    }
 }

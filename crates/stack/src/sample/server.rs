@@ -60,6 +60,8 @@ struct SampleSite {
 }
 
 impl HttpSite for SampleSite {
+    type Answer = Answer;
+
     async fn answer(&self, request: Request<'_>) -> Answer {
         if request.method != Method::Get {
             return text(405, "only GET is answered here\n");
@@ -157,6 +159,7 @@ mod tests {
             path,
             query,
             form: "",
+            headers: None,
         };
         tokio::runtime::Builder::new_current_thread()
             .build()

@@ -1,0 +1,17 @@
+//! The pages and files of the three workloads.
+
+mod arguments;
+mod banking;
+mod ecommerce;
+mod files;
+mod head;
+mod html;
+mod server;
+mod sessions;
+mod site;
+mod support;
+
+#[cfg(test)]
+mod tests;
+
+pub use server::{BackendAt, PageServer, PageServerConfig};

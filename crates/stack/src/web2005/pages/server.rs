@@ -1,0 +1,128 @@
+//! Pages and files as a server.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use rookery_workload::{
+    RandomDelay,
+    web2005::{besim::State, files::Shape},
+};
+
+use super::{
+    sessions::Sessions,
+    site::{Burning, Site},
+};
+use crate::{
+    http_server::{HttpServer, StopSignal},
+    web2005::{
+        LedgerSync, StateKeeping, Web2005Error,
+        backend::{Backend, Connections},
+        besim::Simulator,
+        fileset::has_fileset,
+    },
+};
+
+/// Where the back-end of pages is.
+#[derive(Clone, Debug)]
+pub enum BackendAt {
+    /// In the same process.
+    Here {
+        /// Whether it keeps what users change.
+        keeping: StateKeeping,
+        /// File of its ledger; none is kept without one.
+        ledger: Option<PathBuf>,
+        /// What an answered write survives.
+        sync: LedgerSync,
+    },
+    /// A server of its own.
+    There(SocketAddr),
+}
+
+/// What to serve and where.
+#[derive(Clone, Debug)]
+pub struct PageServerConfig {
+    /// The file set; its workload is the one that is served.
+    pub shape: Shape,
+    /// Root of the file set, which must be whole.
+    pub files: PathBuf,
+    /// Where the back-end is.
+    pub backend: BackendAt,
+    /// How long after its last request a session is forgotten.
+    pub session_expiry: Duration,
+    /// CPU time that every page burns on purpose, to plant a slow-down of known size; zero for
+    /// none.
+    pub extra_cpu: Duration,
+    /// The share of `extra_cpu` that one page at a time burns, 0 to 1.
+    pub serial_share: f64,
+    /// Address and port; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Worker threads, at least 1.
+    pub workers: usize,
+}
+
+/// A server that listens already: clients may connect, and are answered once it runs.
+pub struct PageServer {
+    http: HttpServer,
+    site: Arc<Site>,
+}
+
+impl PageServer {
+    /// Looks for the file set, opens the ledger, starts the threads, and listens.
+    ///
+    /// # Errors
+    /// When the set is not whole, the ledger cannot be opened, or the address is taken.
+    pub fn bind(config: &PageServerConfig) -> Result<Self, Web2005Error> {
+        Ok(Self {
+            site: Arc::new(Site::open(config)?),
+            http: HttpServer::bind(config.listen, config.workers, "page-worker")?,
+        })
+    }
+
+    /// Where it listens, with the port that was taken.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.http.local_addr()
+    }
+
+    /// Serves until `stop` is raised, and lets requests in flight finish (at most 5 s).
+    pub fn run(self, stop: &StopSignal) {
+        self.http.run(self.site, stop);
+    }
+}
+
+impl Site {
+    /// Pages and files of a configuration.
+    pub(super) fn open(config: &PageServerConfig) -> Result<Self, Web2005Error> {
+        let model = config.shape.model();
+        let whole = has_fileset(&config.files, &config.shape);
+        if !whole.unwrap_or(false) {
+            return Err(Web2005Error::NoFileset {
+                path: config.files.clone(),
+                model: model.name(),
+            });
+        }
+        let state = State::new(config.shape.seed(), &config.shape);
+        let today = state.day();
+        let backend = match &config.backend {
+            BackendAt::There(address) => Backend::There(Connections::new(*address)),
+            BackendAt::Here {
+                keeping,
+                ledger,
+                sync,
+            } => Backend::Here(Arc::new(Simulator::open(
+                state,
+                *keeping,
+                RandomDelay::default(),
+                ledger.as_deref().map(|path| (path, *sync)),
+            )?)),
+        };
+        Ok(Self {
+            model,
+            root: config.files.clone(),
+            backend,
+            bank_users: Sessions::new(config.session_expiry),
+            customers: Sessions::new(config.session_expiry),
+            today,
+            burning: Burning::new(config.extra_cpu, config.serial_share),
+        })
+    }
+}
