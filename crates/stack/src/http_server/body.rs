@@ -18,8 +18,6 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use tokio::task::JoinHandle;
 
-use super::message::AnswerBody;
-
 /// Bytes read at a time.
 const PART_BYTES: usize = 64 * 1024;
 
@@ -89,21 +87,6 @@ pub(super) enum SentBody {
     File(FileBody),
 }
 
-impl From<AnswerBody> for SentBody {
-    fn from(body: AnswerBody) -> Self {
-        match body {
-            AnswerBody::Bytes(bytes) => Self::Bytes(Full::new(Bytes::from(bytes))),
-            AnswerBody::File(file) => Self::File(file),
-        }
-    }
-}
-
-/// A body as it is sent, for tests of sites.
-#[cfg(test)]
-pub(crate) fn sent(body: AnswerBody) -> impl Body<Data = Bytes, Error = io::Error> {
-    SentBody::from(body)
-}
-
 impl Body for SentBody {
     type Data = Bytes;
     type Error = io::Error;
@@ -159,7 +142,7 @@ mod tests {
         std::fs::write(&path, bytes).expect("a file");
         let body = FileBody::new(File::open(&path).expect("the file"), length);
         assert_eq!(body.left(), length);
-        let body = SentBody::from(AnswerBody::File(body));
+        let body = SentBody::File(body);
         assert_eq!(body.size_hint().exact(), Some(length));
         tokio::runtime::Builder::new_current_thread()
             .build()

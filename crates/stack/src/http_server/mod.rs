@@ -8,8 +8,8 @@ mod server;
 mod stop;
 
 pub(crate) use body::FileBody;
-#[cfg(test)]
-pub(crate) use body::sent;
 pub(crate) use message::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request};
+#[cfg(test)]
+pub(crate) use server::sent;
 pub(crate) use server::{HttpServer, ListenError};
 pub use stop::StopSignal;

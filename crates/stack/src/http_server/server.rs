@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::{
     Response,
     body::{Body as _, Bytes, Incoming},
@@ -20,7 +20,7 @@ use tokio::{
 
 use super::{
     body::SentBody,
-    message::{Answer, FullAnswer, HttpSite, Method, Request},
+    message::{Answer, AnswerBody, FullAnswer, HttpSite, Method, Request},
     patience::{LOOK_EVERY, Limits, Notes, PatientStream},
     stop::StopSignal,
 };
@@ -296,6 +296,21 @@ async fn read_form<S: HttpSite>(body: Incoming) -> Result<Bytes, Answer> {
             "The body ended before its announced length, or is no valid body.",
         )),
     }
+}
+
+impl From<AnswerBody> for SentBody {
+    fn from(body: AnswerBody) -> Self {
+        match body {
+            AnswerBody::Bytes(bytes) => Self::Bytes(Full::new(Bytes::from(bytes))),
+            AnswerBody::File(file) => Self::File(file),
+        }
+    }
+}
+
+/// A body as it is sent, for tests of sites.
+#[cfg(test)]
+pub(crate) fn sent(body: AnswerBody) -> impl hyper::body::Body<Data = Bytes, Error = io::Error> {
+    SentBody::from(body)
 }
 
 /// Status, headers and body. The length header follows from the body's length.

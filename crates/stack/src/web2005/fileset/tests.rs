@@ -1,3 +1,5 @@
+//! Sets on a real disk: every byte, once, whole or not at all.
+
 use std::{os::unix::fs::MetadataExt as _, sync::atomic::AtomicBool};
 
 use rookery_workload::web2005::{Model, files::Content};

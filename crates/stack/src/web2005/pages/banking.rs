@@ -7,15 +7,12 @@ use super::{
     html::{Html, Values},
     sessions::SessionId,
     site::{Fault, Made, Site},
+    visit::BankUser,
 };
 use crate::http_server::{FullAnswer, Method, Request};
 
 /// Most payees of a payment.
 const MOST_PAYEES: usize = 3;
-
-/// A user who logged in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BankUser(u32);
 
 /// A request of a user who logged in.
 struct Call<'a> {

@@ -3,73 +3,16 @@
 mod buying;
 mod choosing;
 
-use rookery_workload::web2005::besim::{
-    Cents,
-    ecommerce::{Choice, REGIONS, STAGES},
-};
+use rookery_workload::web2005::besim::ecommerce::REGIONS;
 
 use super::{
     arguments::Arguments,
     html::{Html, Values},
     sessions::SessionId,
     site::{Fault, Made, Site},
+    visit::Customer,
 };
 use crate::http_server::{FullAnswer, Method, Request};
-
-/// Region of customers who chose none.
-const FIRST_REGION: u32 = 1;
-
-/// What the server knows of a customer's visit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Customer {
-    region: u32,
-    /// The model that is being customized, and the choices of its stages.
-    model: Option<u32>,
-    choices: [Option<Choice>; STAGES as usize],
-    cart: Vec<CartLine>,
-    customer: Option<u32>,
-    /// Cost of the shipping that was chosen.
-    shipping: Option<Cents>,
-    /// Whether a card was accepted.
-    billed: bool,
-}
-
-/// A line of a cart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CartLine {
-    model: u32,
-    choices: [Option<Choice>; STAGES as usize],
-    quantity: u32,
-    total: Cents,
-    tax: Cents,
-}
-
-impl Customer {
-    fn new() -> Self {
-        Self {
-            region: FIRST_REGION,
-            model: None,
-            choices: [None; STAGES as usize],
-            cart: Vec::new(),
-            customer: None,
-            shipping: None,
-            billed: false,
-        }
-    }
-
-    /// What the cart costs with taxes.
-    fn cart_total(&self) -> Cents {
-        Cents(self.cart.iter().map(|line| line.total.0 + line.tax.0).sum())
-    }
-
-    /// Begins or goes on with a model: choices are those of one model.
-    fn choose(&mut self, model: u32) {
-        if self.model != Some(model) {
-            self.model = Some(model);
-            self.choices = [None; STAGES as usize];
-        }
-    }
-}
 
 /// A request of a customer.
 struct Call<'a> {

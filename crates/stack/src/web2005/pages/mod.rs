@@ -10,6 +10,7 @@ mod server;
 mod sessions;
 mod site;
 mod support;
+mod visit;
 
 #[cfg(test)]
 mod tests;

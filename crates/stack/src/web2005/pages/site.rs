@@ -13,12 +13,11 @@ use rookery_workload::web2005::{
 
 use super::{
     arguments::{Arguments, BadInput},
-    banking::BankUser,
-    ecommerce::Customer,
     files::{file_answer, is_file},
     head::headed,
     html::{Html, Values},
     sessions::{SessionId, Sessions, TooMany},
+    visit::{BankUser, Customer},
 };
 use crate::{
     http_server::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request},

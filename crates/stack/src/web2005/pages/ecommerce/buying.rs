@@ -6,10 +6,11 @@ use rookery_workload::web2005::besim::{
     md5_hex,
 };
 
-use super::{Call, CartLine, Customer, choosing::choice_text};
+use super::{Call, choosing::choice_text};
 use crate::web2005::pages::{
     html::Values,
     site::{Fault, Made},
+    visit::{CartLine, Customer},
 };
 
 /// Most lines of a cart.

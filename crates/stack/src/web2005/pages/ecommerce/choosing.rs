@@ -5,10 +5,11 @@ use rookery_workload::web2005::besim::{
     ecommerce::{CUSTOMER_TYPES, Choice, SEARCH_WORDS, SEGMENTS, STAGES},
 };
 
-use super::{Call, Customer};
+use super::Call;
 use crate::web2005::pages::{
     html::Values,
     site::{Fault, Made},
+    visit::Customer,
 };
 
 /// The highest number of a line or model that is looked for.

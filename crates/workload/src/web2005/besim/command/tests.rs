@@ -1,3 +1,5 @@
+//! Commands by their queries: the documented samples, every command, refusals, any input.
+
 use proptest::prelude::*;
 
 use super::*;
