@@ -246,6 +246,7 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
             .map(|sample| without(sample, &mut foreign))
             .collect(),
         other_programs: record.other_programs.clone(),
+        kernel: record.kernel.clone(),
         machines: machines.filter(|look| own(&look.guest)).cloned().collect(),
         audits: audits.filter(|audit| own(&audit.guest)).cloned().collect(),
         logs: logs.filter(|log| own(&log.guest)).cloned().collect(),

@@ -137,6 +137,8 @@ data! {
         OtherWork,
         /// Whether there was a steady state.
         SteadyState,
+        /// What the kernel counted of networks, memory and CPUs.
+        Kernel,
         /// Shares of operations.
         Mix,
         /// What the workload checks itself.
@@ -149,9 +151,10 @@ data! {
 }
 
 /// Every kind of check, in the order in which they are reported.
-const CHECKS: [(Matter, CheckKind); 7] = [
+const CHECKS: [(Matter, CheckKind); 8] = [
     (Matter::OtherWork, CheckKind::OtherWork),
     (Matter::Driver, CheckKind::Driver),
+    (Matter::Kernel, CheckKind::Kernel),
     (Matter::SteadyState, CheckKind::SteadyState),
     (Matter::Mix, CheckKind::Mix),
     (Matter::Workload, CheckKind::Workload),
@@ -223,15 +226,21 @@ pub fn checks(run: &Run) -> Vec<Checked> {
         let surroundings = Surroundings {
             host: run.header.host.facts.size(),
             programs: &record.other_programs,
+            kernel: &record.kernel,
         };
         let surroundings = Some(&surroundings).filter(|_| !simulated);
         let remarks = of_trial(measured, &record.resources, &intent, surroundings);
+        let counted = !record.kernel.is_empty();
         for (checked, (matter, _)) in all.iter_mut().zip(CHECKS) {
+            if matter == Matter::Kernel && !counted {
+                checked.not_asked += 1;
+                continue;
+            }
             checked.take(trial, measured, matter, &intent, &remarks);
         }
     }
     if simulated {
-        all.retain(|checked| checked.check != CheckKind::OtherWork);
+        all.retain(|checked| !matches!(checked.check, CheckKind::OtherWork | CheckKind::Kernel));
     }
     if own_checks.is_none() {
         all.retain(|checked| checked.check != CheckKind::Workload);
@@ -282,7 +291,7 @@ fn asked(matter: Matter, measured: &Measurement, intent: &Intent) -> bool {
     let whole = measured.aborted.is_none();
     match matter {
         Matter::Driver => true,
-        Matter::OtherWork => whole,
+        Matter::OtherWork | Matter::Kernel => whole,
         Matter::Mix => whole && !intent.mix.is_empty(),
         Matter::Workload => {
             whole

@@ -219,6 +219,7 @@ pub(crate) fn compute_trial(
         machines: Vec::new(),
         host: None,
         other_programs: Vec::new(),
+        kernel: Vec::new(),
         clock_step: None,
         strayed: Vec::new(),
         deaths: Vec::new(),

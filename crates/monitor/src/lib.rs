@@ -11,6 +11,7 @@ mod config;
 mod databases;
 mod deaths;
 mod host;
+mod kernel;
 mod machines;
 mod placement;
 mod programs;

@@ -5,7 +5,7 @@ use std::{io, sync::atomic::AtomicBool, thread};
 
 use rookery_guest::{Guest, ProcessProbe, UsageProbe};
 use rookery_host::residence::Residence;
-use rookery_stats::{MachineLook, OtherProgram, ResourceSample, checks::Remark};
+use rookery_stats::{KernelCount, MachineLook, OtherProgram, ResourceSample, checks::Remark};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     databases::watch_databases,
     deaths,
     host::{host_probe, own_probe},
+    kernel::watch_kernel,
     machines::Machines,
     placement::watch_placement,
     programs::watch_programs,
@@ -30,6 +31,8 @@ pub struct Observations {
     pub placement: Vec<Residence>,
     /// Programs that were no part of the trial, the most CPU first.
     pub other_programs: Vec<OtherProgram>,
+    /// What the kernel counted inside the window.
+    pub kernel: Vec<KernelCount>,
     /// What each database that was asked says of itself.
     pub databases: Vec<DatabaseLook>,
     /// Guests that died under the load, which ended it.
@@ -45,6 +48,8 @@ pub struct Samplers<'a> {
     processes: Vec<ProcessProbe>,
     /// The same again, for the watch over what is not theirs.
     others: Vec<ProcessProbe>,
+    /// And again, for the networks that they are in.
+    networks: Vec<(String, ProcessProbe)>,
     machines: Option<Machines>,
 }
 
@@ -63,6 +68,10 @@ impl<'a> Samplers<'a> {
             usage,
             processes: guests.iter().map(|guest| guest.process_probe()).collect(),
             others: guests.iter().map(|guest| guest.process_probe()).collect(),
+            networks: guests
+                .iter()
+                .map(|guest| (guest.name().to_owned(), guest.process_probe()))
+                .collect(),
             machines: Machines::new(guests),
         }
     }
@@ -83,6 +92,7 @@ impl<'a> Samplers<'a> {
             usage,
             processes,
             others,
+            networks,
             machines,
         } = self;
         let (state, clocks) = (LoadState::default(), BothClocks::read());
@@ -91,6 +101,7 @@ impl<'a> Samplers<'a> {
             let resources = scope.spawn(|| sample(config, usage, state));
             let placement = scope.spawn(|| watch_placement(config, processes, state));
             let programs = scope.spawn(|| watch_programs(config, others, state));
+            let kernel = scope.spawn(|| watch_kernel(config, networks, state));
             let databases = scope.spawn(|| watch_databases(config, state));
             let machines = machines.map(|machines| scope.spawn(|| machines.watch(config, state)));
             let deaths = scope.spawn(|| deaths::watch(guests, state, stop));
@@ -108,6 +119,7 @@ impl<'a> Samplers<'a> {
                     .unwrap_or_default(),
                 placement: placement.join().unwrap_or_default(),
                 other_programs: programs.join().unwrap_or_default(),
+                kernel: kernel.join().unwrap_or_default(),
                 databases: databases.join().unwrap_or_default(),
                 deaths: deaths.join().unwrap_or_default(),
                 clock_step: clocks.check(),
@@ -143,7 +155,9 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use proptest::prelude::*;
-    use rookery_stats::{CpuParts, MachineInside, MachineOutside, faults::FaultCode};
+    use rookery_stats::{
+        CpuParts, KernelCounter, MachineInside, MachineOutside, faults::FaultCode,
+    };
 
     use super::*;
     use crate::LoadSchedule;
@@ -187,6 +201,11 @@ mod tests {
                 cpu_cores: number,
                 disk_bytes_per_s: number,
                 memory_bytes: count,
+            }],
+            kernel: vec![KernelCount {
+                scope: "host".to_owned(),
+                counter: KernelCounter::Refaults,
+                count,
             }],
             databases: vec![DatabaseLook::Silent {
                 reason: "it is gone".to_owned(),

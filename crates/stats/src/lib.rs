@@ -30,6 +30,7 @@ mod effect;
 mod error_class;
 pub mod faults;
 mod histogram;
+mod kernel_count;
 mod machine;
 mod measurement;
 mod multiple;
@@ -56,6 +57,7 @@ pub use effect::{
 };
 pub use error_class::ErrorClass;
 pub use histogram::{BlobError, Latencies};
+pub use kernel_count::{KernelCount, KernelCounter, kernel_remarks};
 pub use machine::{MachineInside, MachineLook, MachineOutside};
 pub use measurement::{
     ArrivalCounts, CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates,

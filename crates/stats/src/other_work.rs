@@ -5,7 +5,7 @@ use rookery_workload::Window;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Measurement, ResourceSample,
+    KernelCount, Measurement, ResourceSample,
     checks::Remark,
     faults::{Fault, FaultCode},
 };
@@ -52,6 +52,8 @@ pub struct Surroundings<'a> {
     pub host: HostSize,
     /// Programs that were no part of the trial, the most CPU first.
     pub programs: &'a [OtherProgram],
+    /// What the kernel counted inside the window.
+    pub kernel: &'a [KernelCount],
 }
 
 /// Cores inside the window.
@@ -287,6 +289,7 @@ mod tests {
                 memory_bytes: f64::from(1u32 << 30),
             },
             programs,
+            kernel: &[],
         };
         let resources = samples(&cores, memory_mib << 20);
         let remarks = other_work(&healthy(), &resources, 0.25, &surroundings);

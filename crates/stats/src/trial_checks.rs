@@ -6,7 +6,7 @@ use rookery_workload::MixShare;
 use crate::{
     Measurement, ResourceSample, Surroundings,
     checks::{Remark, memory_growth, mix, steadiness},
-    faults, hidden_freezes, other_work, workloads,
+    faults, hidden_freezes, kernel_remarks, other_work, workloads,
 };
 
 /// What a trial was meant to be, as far as checks ask.
@@ -28,6 +28,8 @@ pub enum Matter {
     Driver,
     /// Work on the host that is no part of the trial.
     OtherWork,
+    /// What the kernel counted of networks, memory and CPUs.
+    Kernel,
     /// Shares of operations.
     Mix,
     /// What the workload checks itself, see
@@ -68,6 +70,10 @@ pub fn of_trial(
         .into_iter()
         .flat_map(|beside| other_work(measurement, resources, intent.other_work, beside));
     remarks.extend(others.map(about(Matter::OtherWork)));
+    let counted = surroundings
+        .into_iter()
+        .flat_map(|beside| kernel_remarks(beside.kernel, &measurement.window));
+    remarks.extend(counted.map(about(Matter::Kernel)));
     if !intent.mix.is_empty() {
         remarks.extend(
             drawn_as_meant(measurement, &intent.mix)

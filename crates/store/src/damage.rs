@@ -29,6 +29,12 @@ pub enum Damage {
     /// A verdict is bound by a rule that it does not have.
     #[error("binding_rule names a rule that is not there")]
     UnknownRule,
+    /// A row counts what no kernel counter is.
+    #[error("{counter:?} is no counter of a kernel")]
+    UnknownCounter {
+        /// Its name.
+        counter: String,
+    },
     /// A row refers to another that is missing.
     #[error("a row of {table} refers to one that is not there")]
     Reference {

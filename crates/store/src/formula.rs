@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use rookery_stats::{
     ArrivalCounts, CpuParts, DatabaseLoad, DriverQuality, ErrorClass, ErrorExample, ErrorTally,
-    GuestMeasurement, IoRates, MachineInside, MachineLook, MachineOutside, Measurement, Mode,
-    OperationMeasurement, OtherProgram, Pacing, ResourceSample, SecondSample, Window, qos::judge,
+    GuestMeasurement, IoRates, KernelCount, KernelCounter, MachineInside, MachineLook,
+    MachineOutside, Measurement, Mode, OperationMeasurement, OtherProgram, Pacing, ResourceSample,
+    SecondSample, Window, qos::judge,
 };
 use rookery_study::{Design, Estimate, GuestGroup, Plan, Point, Study, Trial, Variant, Vcpus};
 use rookery_workload::{Counters, ProofRow, dvdstore::ShopCounters};
@@ -177,6 +178,11 @@ pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
             cpu_cores: 0.5,
             disk_bytes_per_s: 1e6,
             memory_bytes: 7 << 20,
+        }],
+        kernel: vec![KernelCount {
+            scope: "g1 eth0".to_owned(),
+            counter: KernelCounter::ReceivedBytes,
+            count: 1 << 40,
         }],
         audits: vec![GuestAudit {
             guest: "g1".to_owned(),

@@ -328,6 +328,7 @@ fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<
         "resources",
         "machines",
         "other_programs",
+        "kernel_counts",
         "proofs",
         "audits",
         "tunings",

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use rookery_stats::{
-    DatabaseLoad, GuestMeasurement, MachineLook, Measurement, OtherProgram, ResourceSample,
-    faults::Fault, qos::Verdict,
+    DatabaseLoad, GuestMeasurement, KernelCount, MachineLook, Measurement, OtherProgram,
+    ResourceSample, faults::Fault, qos::Verdict,
 };
 use rookery_study::{HostFacts, Plan, Study, Trial};
 use rookery_workload::ProofRow;
@@ -169,6 +169,8 @@ pub struct TrialRecord {
     pub machines: Vec<MachineLook>,
     /// Programs that were no part of the trial, the most CPU first.
     pub other_programs: Vec<OtherProgram>,
+    /// What the kernel counted inside the window.
+    pub kernel: Vec<KernelCount>,
     /// What guests hold against what their users were told.
     pub audits: Vec<GuestAudit>,
     /// Tails of the guests' logs.

@@ -2,8 +2,8 @@
 
 use rookery_stats::{
     CpuParts, DatabaseLoad, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates,
-    Latencies, MachineLook, Measurement, OperationMeasurement, OtherProgram, ResourceSample,
-    SecondSample, Window,
+    KernelCount, KernelCounter, Latencies, MachineLook, Measurement, OperationMeasurement,
+    OtherProgram, ResourceSample, SecondSample, Window,
     qos::{Limited, RuleResult, Verdict},
 };
 
@@ -52,6 +52,7 @@ impl Store {
             resources: Vec::new(),
             machines: Vec::new(),
             other_programs: self.of_trial("other_programs", trial, other_program)?,
+            kernel: self.of_trial("kernel_counts", trial, kernel_count)?,
             audits: self.audits(trial)?,
             logs: self.of_trial("logs", trial, log)?,
             tunings: self.of_trial("tunings", trial, tuning)?,
@@ -406,6 +407,15 @@ fn other_program(cells: &Cells<'_>) -> Result<OtherProgram, Damage> {
         cpu_cores: cells.real("cpu_cores")?,
         disk_bytes_per_s: cells.real("disk_bytes_per_s")?,
         memory_bytes: cells.count("memory_bytes")?,
+    })
+}
+
+fn kernel_count(cells: &Cells<'_>) -> Result<KernelCount, Damage> {
+    let counter = cells.text("counter")?;
+    Ok(KernelCount {
+        scope: cells.text("scope")?,
+        counter: KernelCounter::from_name(&counter).ok_or(Damage::UnknownCounter { counter })?,
+        count: cells.count("count")?,
     })
 }
 

@@ -18,6 +18,7 @@
 //! | `resources` | sample | CPU, memory and I/O of host, driver and guests; rates of I/O, parts of CPU and throttling are NULL where nobody tells |
 //! | `machines` | look at a virtual machine | its counters from outside, and from inside (NULL where the guest did not answer) |
 //! | `other_programs` | program beside a trial | CPU, disk and memory that it used, the most CPU first |
+//! | `kernel_counts` | counter of the kernel of a trial | by how much it grew inside the window, of a state its value at the end |
 //! | `audits` | guest of a trial | whether it holds what its users were told |
 //! | `proofs` | kind of record of a guest | records found against those acknowledged |
 //! | `loads` | database of a trial | how long it took to create, load and index it, in a guest of the trial or in a template |

@@ -1,7 +1,7 @@
 //! Writing the record of one trial.
 
 use rookery_stats::{
-    CpuParts, GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement,
+    CpuParts, GuestMeasurement, IoRates, KernelCount, Latencies, Measurement, OperationMeasurement,
     OtherProgram, qos::Limited, qos::Verdict,
 };
 use rusqlite::Transaction;
@@ -324,6 +324,27 @@ fn write_other_programs(
     Ok(())
 }
 
+fn write_kernel_counts(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    counts: &[KernelCount],
+) -> rusqlite::Result<()> {
+    for (position, count) in counts.iter().enumerate() {
+        insert(
+            transaction,
+            "kernel_counts",
+            &[
+                ("trial", &trial),
+                ("position", &at(position)),
+                ("scope", &count.scope),
+                ("counter", &count.counter.name()),
+                ("count", &int(count.count)),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
 fn write_loads(
     transaction: &Transaction<'_>,
     trial: u32,
@@ -401,6 +422,7 @@ fn write_evidence(
     }
     machines::write(transaction, trial, &record.machines)?;
     write_other_programs(transaction, trial, &record.other_programs)?;
+    write_kernel_counts(transaction, trial, &record.kernel)?;
     for (position, audit) in record.audits.iter().enumerate() {
         insert(
             transaction,

@@ -141,6 +141,7 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
         resources: samples.collect(),
         machines: Vec::new(),
         other_programs: Vec::new(),
+        kernel: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
         tunings: vec![Tuning {

@@ -131,6 +131,7 @@ fn record(kind: GuestKind, users: u32, block: f64) -> TrialRecord {
             Vec::new()
         },
         other_programs: Vec::new(),
+        kernel: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
         tunings: if machine {

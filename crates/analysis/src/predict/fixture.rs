@@ -183,6 +183,7 @@ fn record(point: &Point, study: &Study, world: &World, seed: u64) -> TrialRecord
         further: Vec::new(),
         machines: Vec::new(),
         other_programs: Vec::new(),
+        kernel: Vec::new(),
         resources: if world.counters {
             guests
                 .iter()

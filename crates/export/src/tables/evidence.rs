@@ -55,6 +55,31 @@ pub(super) const OTHER_PROGRAMS: Table = Table {
     },
 };
 
+pub(super) const KERNEL_COUNTS: Table = Table {
+    name: "kernel_counts",
+    row: "counter of the kernel in the window of a trial",
+    columns: &[
+        whole("trial", "Number of the trial."),
+        text(
+            "scope",
+            "`host`, a CPU, a guest, `lab` for the network of the lab, or an interface of one of \
+             them.",
+        ),
+        text(
+            "counter",
+            "What is counted; the unit stands at its end where it is no plain count.",
+        ),
+        whole(
+            "count",
+            "By how much it grew; of sockets and their memory the value at the end.",
+        ),
+    ],
+    source: Source::Stored {
+        from: "kernel_counts",
+        order: "trial, position",
+    },
+};
+
 pub(super) const LOADS: Table = Table {
     name: "loads",
     row: "database of a trial: how long it took to be made",

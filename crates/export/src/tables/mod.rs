@@ -39,6 +39,7 @@ pub const TABLES: &[&Table] = &[
     &measured::ERROR_EXAMPLES,
     &evidence::RESOURCES,
     &evidence::OTHER_PROGRAMS,
+    &evidence::KERNEL_COUNTS,
     &machines::MACHINES,
     &evidence::AUDITS,
     &evidence::PROOFS,

@@ -1,8 +1,8 @@
 //! From evidence to a record: audits, faults, verdict, outcome.
 
 use rookery_stats::{
-    DatabaseLoad, GuestMeasurement, HostSize, MachineLook, Measurement, Mode, OtherProgram,
-    ResourceSample, Surroundings, checks::Remark, qos, trial_checks::of_trial,
+    DatabaseLoad, GuestMeasurement, HostSize, KernelCount, MachineLook, Measurement, Mode,
+    OtherProgram, ResourceSample, Surroundings, checks::Remark, qos, trial_checks::of_trial,
 };
 use rookery_store::{
     AuditRow, GroupRecord, GuestAudit, GuestLog, Outcome, Reason, TrialRecord, Tuning,
@@ -50,6 +50,7 @@ pub(crate) struct Evidence<'a> {
     /// The machine; `None` of a simulated trial.
     pub(crate) host: Option<HostSize>,
     pub(crate) other_programs: Vec<OtherProgram>,
+    pub(crate) kernel: Vec<KernelCount>,
     /// A wall clock that was set during the load.
     pub(crate) clock_step: Option<Remark>,
     /// Guests that were not kept on their CPUs.
@@ -74,6 +75,7 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
         machines,
         host,
         other_programs,
+        kernel,
         clock_step,
         strayed,
         audits,
@@ -112,6 +114,7 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
     let surroundings = host.map(|host| Surroundings {
         host,
         programs: &other_programs,
+        kernel: &kernel,
     });
     for one in &measured {
         let silent = silent(&one.measurement);
@@ -152,6 +155,7 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
         resources,
         machines,
         other_programs,
+        kernel,
         audits,
         logs,
         tunings,
@@ -348,6 +352,7 @@ mod tests {
             resources: Vec::new(),
             machines: Vec::new(),
             other_programs: Vec::new(),
+            kernel: Vec::new(),
             audits: Vec::new(),
             logs: Vec::new(),
             tunings: Vec::new(),

@@ -93,6 +93,7 @@ fn done(loads: Vec<LoadRecord>, guests: &GuestSet<'_>) -> TrialRecord {
         verdict: None,
         further: Vec::new(),
         other_programs: Vec::new(),
+        kernel: Vec::new(),
         resources: Vec::new(),
         machines: Vec::new(),
         audits: Vec::new(),

@@ -19,6 +19,7 @@ pub(crate) fn failed(reason: &str, ready_s: f64) -> TrialRecord {
         resources: Vec::new(),
         machines: Vec::new(),
         other_programs: Vec::new(),
+        kernel: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
         tunings: Vec::new(),

@@ -271,6 +271,7 @@ impl<'a> TrialRunner<'a> {
             machines: seen.machines,
             host: Some(self.host),
             other_programs: seen.other_programs,
+            kernel: seen.kernel,
             clock_step: seen.clock_step,
             audits,
             deaths: seen.deaths,

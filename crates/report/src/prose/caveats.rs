@@ -184,6 +184,9 @@ fn warned(checks: &[&Checked]) -> Vec<String> {
         let what = match checked.check {
             CheckKind::Driver => format!("The load generator warns of itself in {count}"),
             CheckKind::OtherWork => format!("Other programs were at work in {count}"),
+            CheckKind::Kernel => {
+                format!("The kernel's counters remark on {count}")
+            }
             CheckKind::Mix => format!("The mix was not quite what was asked for in {count}"),
             CheckKind::Workload => format!("The workload's own checks remark on {count}"),
             CheckKind::Memory => format!("Memory grew within the window in {count}"),

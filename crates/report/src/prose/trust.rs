@@ -78,6 +78,7 @@ pub(crate) fn check_name(checked: &Checked) -> &'static str {
     match checked.check {
         CheckKind::Driver => "driver: lag, CPU, Little's law, pacing",
         CheckKind::OtherWork => "other work on the host",
+        CheckKind::Kernel => "kernel: network, swap, stalls, stolen CPU",
         CheckKind::Mix => "mix of operations",
         CheckKind::Workload => checked.looks_at.unwrap_or("the workload's own checks"),
         CheckKind::Memory => "memory that grows",

@@ -257,6 +257,7 @@ pub(crate) fn record(point: &Point, repeat: u32, qos: &Qos) -> TrialRecord {
         resources: resources(&names, point.capacity_cpus),
         machines: Vec::new(),
         other_programs: Vec::new(),
+        kernel: Vec::new(),
         logs: names.iter().map(log).collect(),
         tunings: names.iter().map(tuning).collect(),
         loads: Vec::new(),

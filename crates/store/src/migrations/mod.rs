@@ -15,6 +15,7 @@ mod plan_json;
 #[cfg(test)]
 mod tests;
 mod v10;
+mod v11;
 mod v6;
 mod v7;
 mod v8;
@@ -35,6 +36,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     v8::MIGRATION,
     v9::MIGRATION,
     v10::MIGRATION,
+    v11::MIGRATION,
 ];
 /// The schema of version [`OLDEST`].
 pub(crate) const BASE: &str = include_str!("v5.sql");
