@@ -7,6 +7,7 @@ mod commands;
 mod companions;
 mod exit;
 mod line_error;
+mod live_table;
 mod logging;
 mod networks;
 mod one_of;

@@ -1,20 +1,22 @@
 //! How a run is told to people (a bar on a terminal, lines elsewhere) and to programs (JSON lines).
 
 use std::{
+    fmt::Write,
     io::{IsTerminal, stderr},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use rookery_cast::truncate_u64;
-use rookery_lab::Event;
+use rookery_lab::{Event, Headline};
 
 use crate::{
     colour::{Colour, painted},
+    live_table::LiveTable,
     logging, output,
 };
 
@@ -35,6 +37,11 @@ pub(crate) struct Known {
     building: String,
     /// The trial that runs, in words.
     trial: String,
+    /// Its point.
+    point: String,
+    points: LiveTable,
+    /// The points as the bar shows them.
+    shown: Arc<Mutex<String>>,
     pace: Option<Pace>,
 }
 
@@ -74,7 +81,10 @@ impl ProgressReporter {
         match (json, quiet) {
             (true, _) => Self::Json(AtomicBool::new(true)),
             (false, true) => Self::Quiet,
-            (false, false) => Self::People(bar(false, TRIALS), Mutex::default()),
+            (false, false) => {
+                let known = Known::default();
+                Self::People(bar_with_table(&known.shown), Mutex::new(known))
+            }
         }
     }
 
@@ -103,6 +113,13 @@ impl ProgressReporter {
 }
 
 impl Known {
+    /// Show what the trial that ended adds to its point.
+    fn add_trial(&mut self, outcome: &str, headline: Option<&Headline>, qos: Option<bool>) {
+        self.points.add(&self.point, outcome, headline, qos);
+        let text = self.points.render(output::error_width());
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+
     /// Show how long the run will still take.
     fn tell_time(&self, bar: &ProgressBar) {
         if let Some(pace) = &self.pace {
@@ -111,8 +128,24 @@ impl Known {
     }
 }
 
-/// What the bar of a run shows, in two lines; the second is cut at the width.
-const TRIALS: &str = "  {bar:20} {pos}/{len} trials, {elapsed}, {prefix}\n  {wide_msg}";
+/// What the bar of a run shows: two lines, of which the second is cut at the width, and the points
+/// so far.
+const TRIALS: &str = "  {bar:20} {pos}/{len} trials, {elapsed}, {prefix}\n  {wide_msg}\n{points}";
+
+/// The bar of a run, which shows what `points` holds below its lines.
+fn bar_with_table(points: &Arc<Mutex<String>>) -> ProgressBar {
+    let bar = bar(false, TRIALS);
+    let points = Arc::clone(points);
+    let style = bar
+        .style()
+        .with_key("points", move |_: &ProgressState, to: &mut dyn Write| {
+            let text = points.lock().unwrap_or_else(PoisonError::into_inner);
+            // A terminal that takes nothing more has nothing to show.
+            let _ = to.write_str(&text);
+        });
+    bar.set_style(style);
+    bar
+}
 
 /// What a bar over bytes shows.
 const BYTES: &str = "  {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
@@ -296,6 +329,7 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
             repeat,
         } => {
             known.trial = format!("trial {trial}, {point}, repeat {repeat}");
+            known.point.clone_from(point);
             bar.set_message(format!("{}: cloning", known.trial));
         }
         Event::GuestsReady {
@@ -333,6 +367,7 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
             ..
         } => {
             bar.inc(1);
+            known.add_trial(outcome, headline.as_ref(), *qos);
             if let Some(pace) = &mut known.pace {
                 pace.ended += 1;
                 pace.left = pace.left.saturating_sub(1);
