@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path, process::Command};
 
+use serde_json::Value;
+
 use crate::common::{
     Place, assert_host_as, code, host_state, measured, root_tests, text, tiny_study,
 };
@@ -26,8 +28,27 @@ fn containers_with_fractional_vcpus_walk_the_whole_road_and_leave_nothing() {
             "{audit}"
         );
     }
+    networks_counted(run["kernel_counts"].as_array().expect("counts"));
     assert_host_as(&before);
     logged_whole(&place.run_log());
+}
+
+/// The kernel's counters of the lab's network are there, beside those of the host.
+fn networks_counted(counts: &[Value]) {
+    let count = |scope: &dyn Fn(&str) -> bool, counter: &str| {
+        let own = counts
+            .iter()
+            .filter(|row| row["counter"] == counter && row["scope"].as_str().is_some_and(scope));
+        own.filter_map(|row| row["count"].as_u64()).max()
+    };
+    let lab = |scope: &str| scope == "lab";
+    assert!(count(&lab, "segments_sent") > Some(0), "{counts:#?}");
+    assert!(count(&|scope| scope == "host", "major_faults").is_some());
+    let of_interface = |scope: &str| scope.starts_with("lab ");
+    assert!(
+        count(&of_interface, "received_bytes") > Some(0),
+        "{counts:#?}"
+    );
 }
 
 /// The log names the trial, and the commands on the host with their duration and exit code.
