@@ -286,21 +286,18 @@ mod tests {
             DiskFullStalled, ListenOverflows, ReceivedDropped, ReceivedPackets, Retransmitted,
             SegmentsSent, Stolen, SwappedIn,
         };
-        insta::assert_snapshot!(
-            said(&[
-                ("host", SwappedIn, 512),
-                ("host", DiskFullStalled, 1_000_000),
-                ("g1", ListenOverflows, 3),
-                ("g1", SegmentsSent, 1_000),
-                ("g1", Retransmitted, 20),
-                ("g1 eth0", ReceivedPackets, 900),
-                ("g1 eth0", ReceivedDropped, 100),
-                ("cpu 0", Stolen, 100_000),
-                ("cpu 1", Stolen, 500_000),
-            ])
-            .join("\n"),
-            @""
-        );
+        let said = said(&[
+            ("host", SwappedIn, 512),
+            ("host", DiskFullStalled, 1_000_000),
+            ("g1", ListenOverflows, 3),
+            ("g1", SegmentsSent, 1_000),
+            ("g1", Retransmitted, 20),
+            ("g1 eth0", ReceivedPackets, 900),
+            ("g1 eth0", ReceivedDropped, 100),
+            ("cpu 0", Stolen, 100_000),
+            ("cpu 1", Stolen, 500_000),
+        ]);
+        insta::assert_snapshot!(said.join("\n"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What users of workload files cost: CPU per request against `wrk` and `h2load`, and CPU and
-//! memory against `locust` with the same five operations.
+//! memory against `k6` and `locust` with the same five operations; how late users are when there
+//! are many.
 //!
 //! nginx is on CPU 0, the client on CPU 1. Clients are interleaved in random order, because a
 //! machine drifts; ratios are worth quoting. A peer that is not installed is said and left out.
@@ -7,6 +8,7 @@
 mod client;
 mod load;
 mod peers;
+mod scripts;
 
 use std::time::Duration;
 
@@ -24,6 +26,9 @@ const USAGE: &str = "usage: cargo xtask bench http [--repeats N] [--seconds S]";
 const CONNECTIONS: u32 = 64;
 /// Users of the smaller and of the larger population whose memory is compared.
 const POPULATIONS: [u32; 2] = [20, 220];
+/// Users whose punctuality is measured, and their pause.
+const MANY_USERS: u32 = 10_000;
+const LONG_PAUSE_S: u64 = 10;
 
 /// Run `bench http`.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -52,7 +57,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     for comparison in COMPARISONS {
         compare(&nginx, comparison, repeats, seconds)?;
     }
-    memory(&nginx, seconds)
+    memory(&nginx, seconds)?;
+    lag(&nginx)
 }
 
 /// A load of ours beside those of others.
@@ -81,7 +87,7 @@ const COMPARISONS: [Comparison; 4] = [
     Comparison {
         name: "five operations with captures",
         ours: What::Five,
-        peers: &[Peer::Locust],
+        peers: &[Peer::K6, Peer::Locust],
     },
 ];
 
@@ -130,29 +136,50 @@ fn compare(
     Ok(())
 }
 
-/// Memory of a further user of ours and of locust, in the five operations with a second of pause.
+/// Memory of a further user, with a second of pause: of ours and of the peers in the five
+/// operations, of ours with a cookie and a cache of 50 objects.
 fn memory(nginx: &Nginx, seconds: u32) -> Result<(), String> {
     let [few, many] = POPULATIONS;
     let per_user = |few_kib: f64, many_kib: f64| (many_kib - few_kib) / f64::from(many - few);
     let time = Duration::from_secs(seconds.max(3).into());
-    let ours = per_user(
-        client::resident_kib(nginx, few, time)?,
-        client::resident_kib(nginx, many, time)?,
-    );
+    let of_ours = |what| {
+        let [few_kib, many_kib] =
+            POPULATIONS.map(|users| client::resident_kib(nginx, what, users, time));
+        Ok::<f64, String>(per_user(few_kib?, many_kib?))
+    };
+    let ours = of_ours(What::Five)?;
     say(&format!("memory of a further user: rookery {ours:.1} KiB"))?;
-    if !Peer::Locust.is_installed() {
-        return say(&format!(
-            "memory of a further user: {}",
-            Peer::Locust.missing()
-        ));
-    }
-    let theirs = per_user(
-        peers::locust_kib(nginx, few, time)?,
-        peers::locust_kib(nginx, many, time)?,
-    );
     say(&format!(
-        "memory of a further user: locust {theirs:.1} KiB, rookery takes {:.4} of it",
-        ours / theirs
+        "memory of a further user with a session and a cache of 50 objects: rookery {:.1} KiB",
+        of_ours(What::Cached)?
+    ))?;
+    for peer in [Peer::K6, Peer::Locust] {
+        if !peer.is_installed() {
+            say(&format!("memory of a further user: {}", peer.missing()))?;
+            continue;
+        }
+        let theirs = per_user(
+            peer.peak_kib(nginx, few, time)?,
+            peer.peak_kib(nginx, many, time)?,
+        );
+        say(&format!(
+            "memory of a further user: {} {theirs:.1} KiB, rookery takes {:.4} of it",
+            peer.name(),
+            ours / theirs
+        ))?;
+    }
+    Ok(())
+}
+
+/// Many users with a long pause on one CPU.
+fn lag(nginx: &Nginx) -> Result<(), String> {
+    let found = client::lag(nginx, MANY_USERS, LONG_PAUSE_S, 20)?;
+    say(&format!(
+        "{MANY_USERS} users with a pause of {LONG_PAUSE_S} s on one CPU: {:.0} requests/s, the \
+         99th percentile of lag is {:.2} ms, the driver uses {:.0} % of the CPU",
+        found.requests_per_s,
+        found.p99_ms,
+        100.0 * found.cpu_share
     ))
 }
 

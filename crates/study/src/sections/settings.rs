@@ -18,10 +18,9 @@ use crate::{
 
 pub(crate) const NAME: &str = "settings";
 
-pub(super) const MEANING: &str = "Single settings of the servers on top of the tuning (lamp only): \
-                                  keys of your choice, the name of the \
-     component before the first dot. Which settings exist is known to the servers, not to the \
-                                  study.";
+pub(super) const MEANING: &str = "Single settings of the servers on top of the tuning: keys of \
+     your choice, the name of the component before the first dot. Which settings exist is known \
+     to the servers, not to the study.";
 
 /// Components that have settings.
 pub(crate) const COMPONENTS: [&str; 5] = ["mariadb", "postgresql", "apache", "php", "pages"];

@@ -167,7 +167,10 @@ http {{
     fastcgi_temp_path fastcgi;
     uwsgi_temp_path uwsgi;
     scgi_temp_path scgi;
-    server {{ listen {address} backlog=4096; root pages; default_type text/html; }}
+    server {{
+        listen {address} backlog=4096; root pages; default_type text/html;
+        location = /object {{ add_header Set-Cookie 'session=5f3a9c0112345678; Path=/'; }}
+    }}
     {tls}
 }}
 "

@@ -31,13 +31,48 @@ pub(super) fn cost(nginx: &Nginx, what: What, users: u32, seconds: u32) -> Resul
     Ok(per_request(cpu, number("requests")))
 }
 
-/// Resident memory with so many users in the five operations, KiB.
-pub(super) fn resident_kib(nginx: &Nginx, users: u32, time: Duration) -> Result<f64, String> {
-    let config = load::config(nginx, What::Five, users, Duration::from_secs(1), time)?;
+/// Resident memory with so many users and a second of pause, KiB.
+pub(super) fn resident_kib(
+    nginx: &Nginx,
+    what: What,
+    users: u32,
+    time: Duration,
+) -> Result<f64, String> {
+    let config = load::config(nginx, what, users, Duration::from_secs(1), time)?;
     let (_, found) = measure(&config)?;
     found["rss_kib"]
         .as_f64()
         .ok_or_else(|| format!("the driver told no memory: {found}"))
+}
+
+/// What so many users with a long pause do to the driver.
+pub(super) struct Lag {
+    /// How late the 99th of 100 requests was sent, ms.
+    pub p99_ms: f64,
+    /// CPU time of the driver over the length of the load, ramp-up included.
+    pub cpu_share: f64,
+    /// Requests per second.
+    pub requests_per_s: f64,
+}
+
+/// Many users with a pause of so many seconds.
+pub(super) fn lag(nginx: &Nginx, users: u32, pause_s: u64, seconds: u32) -> Result<Lag, String> {
+    let steady = Duration::from_secs(seconds.into());
+    let pause = Duration::from_secs(pause_s);
+    let mut config = load::config(nginx, What::Five, users, pause, steady)?;
+    // Nobody begins at the same instant as 10 000 others.
+    config.phases.ramp_up = pause;
+    let (cpu, found) = measure(&config)?;
+    let number = |key: &str| found[key].as_f64().unwrap_or(0.0);
+    let p99_us = found["driver"]["lag_p99_us"].as_f64();
+    match p99_us {
+        Some(p99_us) if number("requests") > 0.0 && number("failed") == 0.0 => Ok(Lag {
+            p99_ms: p99_us / 1e3,
+            cpu_share: cpu.as_secs_f64() / (steady + pause).as_secs_f64(),
+            requests_per_s: number("requests") / steady.as_secs_f64(),
+        }),
+        _ => Err(format!("the driver's requests failed: {found}")),
+    }
 }
 
 /// Drives in a process of its own: its CPU time and what it found.

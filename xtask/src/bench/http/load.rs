@@ -14,8 +14,10 @@ use serde_json::{Value, json};
 use crate::bench::driver::{CLIENT_CPU, nginx::Nginx};
 
 /// The pages and their sizes.
-pub(super) const PAGES: [(&str, usize); 2] = [("1k", 1_000), ("30k", 30_000)];
-/// The operations of the script that locust does, too.
+pub(super) const PAGES: [(&str, usize); 3] = [("1k", 1_000), ("30k", 30_000), ("object", 300)];
+/// Objects of the page of [`What::Cached`].
+const CACHED_OBJECTS: usize = 50;
+/// The operations of the script that the peers do, too.
 pub(super) const FIVE: [&str; 5] = ["one", "two", "three", "four", "five"];
 /// Where the token of a page stands.
 pub(super) const TOKEN: &str = "name=\"token\" value=\"([0-9a-f]+)\"";
@@ -34,6 +36,8 @@ pub(super) enum What {
     Matrix(&'static str, Site),
     /// Five operations one after the other, each with a check and a capture.
     Five,
+    /// A page with objects that stay in the cache of each user, and a cookie.
+    Cached,
 }
 
 /// A page of so many bytes with a token in it.
@@ -85,6 +89,13 @@ fn workload(what: What, think: Duration) -> Result<HttpWorkload, String> {
             let rows = json!({"start": [1.0, 0.0, 0.0, 0.0, 0.0], "next": next});
             (operations, json!({"matrix": rows}))
         }
+        What::Cached => {
+            let mut page = operation("page", "/1k");
+            let object = |number: usize| json!({"path": format!("/object?number={number}")});
+            page["objects"] = (0..CACHED_OBJECTS).map(object).collect();
+            let rows = json!({"start": [1.0], "next": [[1.0, 0.0]]});
+            (vec![page], json!({"matrix": rows}))
+        }
     };
     let mut value = json!({
         "operations": operations,
@@ -92,6 +103,7 @@ fn workload(what: What, think: Duration) -> Result<HttpWorkload, String> {
         "browser": {"connections": 1, "cache": false, "gzip": false, "receive_rate": null},
         "tls": {"ca": null, "insecure": true, "version": null},
     });
+    value["browser"]["cache"] = json!(what == What::Cached);
     for operation in value["operations"].as_array_mut().into_iter().flatten() {
         operation["delay"]["mean"] = json!(think);
     }
