@@ -5,7 +5,7 @@
 //! interrupted, and the report, come to what the run came to. What is chosen once, the times, stands
 //! in the plan.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use rookery_cast::count_u32;
 use rookery_stats::{
@@ -36,6 +36,13 @@ data! {
         pub budget_s: f64,
         /// What they have taken, s.
         pub spent_s: f64,
+        /// Whether what is left of the budget carries no further trial of a point that missed the
+        /// wish.
+        pub exhausted: bool,
+        /// Trials that were void or failed: they took their time and count for no interval.
+        pub lost: u32,
+        /// What these have taken, s.
+        pub lost_s: f64,
         /// How long users settle, s; null until pilots have chosen it.
         pub settle_s: Option<f64>,
         /// The measured window, s; null until pilots have chosen it.
@@ -164,26 +171,49 @@ fn own<'t>(point: &Point, trials: &'t [TrialData]) -> Vec<&'t TrialData> {
 /// and the pause after it. What was not measured counts as it was planned.
 #[must_use]
 pub fn spent_s(plan: &Plan, trials: &[TrialData]) -> f64 {
-    let ended = trials.iter().filter(|trial| {
-        !matches!(
-            trial.row.status,
-            TrialStatus::Planned | TrialStatus::Running
-        )
-    });
-    let took = |trial: &TrialData| {
-        let measured = trial
-            .record
-            .as_ref()
-            .and_then(|record| Some((record.ready_s, record.measurement.as_ref()?)));
-        match (point_of(plan, trial), measured) {
-            (Some(point), Some((ready_s, measured))) => {
-                let load = &plan.study_of(point).load;
-                ready_s + measured.window.end_s + (load.ramp_down + load.rest).as_secs_f64()
-            }
-            _ => plan.trial_time(trial.row.trial.point).as_secs_f64(),
+    let ended = trials.iter().filter(|trial| ended(trial));
+    ended.map(|trial| took_s(plan, trial)).sum()
+}
+
+/// Whether a trial has ended; of one of several groups its first alone.
+fn ended(trial: &TrialData) -> bool {
+    let waits = matches!(
+        trial.row.status,
+        TrialStatus::Planned | TrialStatus::Running
+    );
+    trial.place == 0 && !waits
+}
+
+fn took_s(plan: &Plan, trial: &TrialData) -> f64 {
+    let measured = trial
+        .record
+        .as_ref()
+        .and_then(|record| Some((record.ready_s, record.measurement.as_ref()?)));
+    match (point_of(plan, trial), measured) {
+        (Some(point), Some((ready_s, measured))) => {
+            let load = &plan.study_of(point).load;
+            ready_s + measured.window.end_s + (load.ramp_down + load.rest).as_secs_f64()
         }
+        _ => plan.trial_time(trial.row.trial.point).as_secs_f64(),
+    }
+}
+
+/// Whether the budget of a wish carries one more trial of `point`, besides the trials that are
+/// planned and have not ended. Without a wish there is no budget, and the answer is yes.
+#[must_use]
+pub fn carries(plan: &Plan, trials: &[TrialData], point: u32) -> bool {
+    let Some(planned) = &plan.wish else {
+        return true;
     };
-    ended.filter(|trial| trial.place == 0).map(took).sum()
+    let over: HashSet<u32> = trials
+        .iter()
+        .filter(|trial| ended(trial))
+        .map(|trial| trial.row.trial.id)
+        .collect();
+    let waiting = plan.trials.iter().filter(|trial| !over.contains(&trial.id));
+    let waiting: Duration = waiting.map(|trial| plan.trial_time(trial.point)).sum();
+    let with_it = spent_s(plan, trials) + (waiting + plan.trial_time(point)).as_secs_f64();
+    with_it <= planned.budget.as_secs_f64()
 }
 
 fn point_of<'p>(plan: &'p Plan, trial: &TrialData) -> Option<&'p Point> {
@@ -432,6 +462,13 @@ impl WishSummary {
             .map(|point| wished_point(plan, point, wish, &run.trials))
             .collect();
         let pilots = pilots(plan, wish, &run.trials).into_iter();
+        let lost = run.trials.iter().filter(|trial| {
+            trial.place == 0
+                && trial.row.trial.purpose == Purpose::Study
+                && matches!(trial.row.status, TrialStatus::Void | TrialStatus::Failed)
+        });
+        let lost: Vec<f64> = lost.map(|trial| took_s(plan, trial)).collect();
+        let mut missed = points.iter().filter(|point| !point.met);
         Some(Self {
             goals: wish
                 .goals()
@@ -443,6 +480,9 @@ impl WishSummary {
                 .collect(),
             budget_s: planned.budget.as_secs_f64(),
             spent_s: spent_s(plan, &run.trials),
+            exhausted: missed.any(|point| !carries(plan, &run.trials, point.point)),
+            lost: count_u32(lost.len()),
+            lost_s: lost.iter().sum(),
             settle_s: known(load.settle, open && wish.open.settle),
             steady_s: known(load.steady, open && wish.open.steady),
             chosen: planned.times != WishTimes::Given,

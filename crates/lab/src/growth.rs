@@ -236,7 +236,8 @@ fn purpose(purpose: ProbePurpose) -> Purpose {
     }
 }
 
-/// Plan another attempt at a trial that has just been void; `None` where its budget is spent.
+/// Plan another attempt at a trial that has just been void; `None` where its attempts are spent, or
+/// the time that the study's wish leaves.
 ///
 /// # Errors
 /// When the store cannot be read or written.
@@ -246,10 +247,20 @@ pub(crate) fn retry(
     listener: &Listener<'_>,
 ) -> Result<Option<Trial>, LabError> {
     let header = store.header()?;
-    let mut plan = header.plan;
+    let mut plan = header.plan.clone();
     let Some(again) = plan.add_retry(void.id, header.study.load.retry_void) else {
         return Ok(None);
     };
+    let wishes = header.plan.wish.is_some();
+    if wishes && !wish::carries(&header.plan, &ended_trials(store)?, void.point) {
+        let text = format!(
+            "trial {} was void; what is left of the budget of time carries no other attempt",
+            void.id
+        );
+        store.note(&now(), &text)?;
+        listener(&Event::Remark { text });
+        return Ok(None);
+    }
     let (attempt, trials) = (plan.attempts(&again), count_u32(plan.trials.len()));
     store.grow_plan(plan)?;
     listener(&Event::Grown { trials });
@@ -261,7 +272,25 @@ pub(crate) fn retry(
     Ok(Some(again))
 }
 
-/// Attempts at void trials that an interruption has kept from being planned.
+/// The trials that have ended, without their samples of resources.
+fn ended_trials(store: &Store) -> Result<Vec<TrialData>, LabError> {
+    let mut ended = Vec::new();
+    for row in store.trials()? {
+        if matches!(row.status, TrialStatus::Planned | TrialStatus::Running) {
+            continue;
+        }
+        let record = store.outline(row.trial.id)?;
+        ended.push(TrialData {
+            row,
+            record,
+            place: 0,
+        });
+    }
+    Ok(ended)
+}
+
+/// Attempts at void trials that an interruption has kept from being planned, as far as the budget
+/// of a wish carries them.
 fn add_retries(plan: &mut Plan, study: &Study, known: &[TrialData]) {
     for void in known
         .iter()
@@ -271,7 +300,9 @@ fn add_retries(plan: &mut Plan, study: &Study, known: &[TrialData]) {
             .trials
             .iter()
             .rfind(|other| other.is_attempt_of(&void.row.trial));
-        if last.is_some_and(|last| last.id == void.row.trial.id) {
+        if last.is_some_and(|last| last.id == void.row.trial.id)
+            && wish::carries(plan, known, void.row.trial.point)
+        {
             plan.add_retry(void.row.trial.id, study.load.retry_void);
         }
     }
@@ -358,3 +389,6 @@ pub(crate) fn complete(store: &Store) -> Result<bool, LabError> {
     let ended = |search: &Search| search.stuck.is_some() || !asks(search);
     Ok(plan.trials.len() == before && plan.searches.iter().all(ended))
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,7 +27,8 @@ const LAYERS: &str = "guest.kind";
 /// each layout did is the table beside it.
 pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
     if run.count(TrialStatus::Done) == 0 {
-        return vec!["This run gives no answer: no trial ended well.".to_owned()];
+        let none = "This run gives no answer: no trial ended well.".to_owned();
+        return std::iter::once(none).chain(wished(run, analysis)).collect();
     }
     let layers = layers::sentences(&analysis.layers);
     let factors = &run.header.plan.factors;
@@ -48,6 +49,7 @@ fn of_run(run: &Run, analysis: &Analysis) -> Vec<String> {
     sentences.extend(searches::sentences(analysis));
     if analysis.points.is_empty() {
         sentences.extend(limits.map(|limits| format!("The limits: {limits}.")));
+        sentences.extend(wished(run, analysis));
         return sentences;
     }
     sentences.extend(caveat(run));
@@ -62,8 +64,14 @@ fn of_run(run: &Run, analysis: &Analysis) -> Vec<String> {
     sentences.extend(tiles::sentences(analysis));
     sentences.extend(best(run, analysis, limits.as_deref()));
     sentences.extend(baselines::sentences(analysis));
-    sentences.extend(analysis.wish.as_ref().map(|kept| wish::sentence(run, kept)));
+    sentences.extend(wished(run, analysis));
     sentences
+}
+
+/// What became of the wish; nothing where the study has none.
+fn wished(run: &Run, analysis: &Analysis) -> Option<String> {
+    let kept = analysis.wish.as_ref()?;
+    Some(wish::sentence(run, kept))
 }
 
 /// Why the figures mean nothing beyond this run, where the data of a point is too small for them.

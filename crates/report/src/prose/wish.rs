@@ -68,7 +68,7 @@ fn words(whole: bool, kept: &WishSummary) -> String {
         return format!("{wish}: met at {all}{points}");
     }
     let after = if whole {
-        format!("after the budget of {}", time(kept.budget_s))
+        after(kept)
     } else {
         "so far".to_owned()
     };
@@ -88,6 +88,25 @@ fn words(whole: bool, kept: &WishSummary) -> String {
     )
 }
 
+/// What the trials took when nothing more was planned: `after the budget of 30 min, 12 min of it
+/// on 4 void or failed trials`. A budget is not said to be spent where it is not.
+fn after(kept: &WishSummary) -> String {
+    let budget = time(kept.budget_s);
+    let mut text = if kept.exhausted {
+        format!("after the budget of {budget}")
+    } else {
+        format!("after {} of the budget of {budget}", time(kept.spent_s))
+    };
+    if kept.lost > 0 {
+        text += &format!(
+            ", {} of it on {}",
+            time(kept.lost_s),
+            format::counted(kept.lost as usize, "void or failed trial")
+        );
+    }
+    text
+}
+
 /// What a point missed: `p99 within 9 %`.
 fn missed_words(point: &WishedPoint, kept: &WishSummary) -> String {
     let missed = point.reached.iter().zip(&kept.goals);
@@ -102,6 +121,7 @@ fn missed_words(point: &WishedPoint, kept: &WishSummary) -> String {
 
 fn trials(point: &WishedPoint) -> String {
     match point.trials {
+        0 => "any good trial".to_owned(),
         1 => "1 good trial".to_owned(),
         count => format!("{count} good trials"),
     }
@@ -221,6 +241,9 @@ mod tests {
             goals: vec![goal("throughput", 0.02), goal("p99", 0.05)],
             budget_s: 1800.0,
             spent_s: 1795.4,
+            exhausted: true,
+            lost: 0,
+            lost_s: 0.0,
             settle_s: Some(15.0),
             steady_s: Some(45.0),
             chosen: true,
@@ -246,16 +269,31 @@ mod tests {
             point("b", Some(0.0204), Some(0.0904)),
             point("c", None, None),
         ]);
+        let mut void = summary(vec![WishedPoint {
+            trials: 0,
+            ..point("a", None, None)
+        }]);
+        (void.lost, void.lost_s) = (4, 720.0);
+        let early = WishSummary {
+            exhausted: false,
+            spent_s: 900.0,
+            lost: 1,
+            ..void.clone()
+        };
         let told = [
             words(true, &met),
             words(true, &missed),
             words(false, &missed),
+            words(true, &void),
+            words(true, &early),
             caveats(&missed).join("\n"),
         ];
         insta::assert_snapshot!(told.join("\n"), @r"
         throughput within 2 %, p99 within 5 %: met at 1 point
         throughput within 2 %, p99 within 5 %: met at 1 of 3 points; b: throughput within a little over 2 %, p99 within 9 %; c: throughput not known by 4 good trials, p99 not known by 4 good trials after the budget of 30 min
         throughput within 2 %, p99 within 5 %: met at 1 of 3 points; b: throughput within a little over 2 %, p99 within 9 %; c: throughput not known by 4 good trials, p99 not known by 4 good trials so far
+        throughput within 2 %, p99 within 5 %: met at 0 of 1 point; a: throughput not known by any good trial, p99 not known by any good trial after the budget of 30 min, 12 min of it on 4 void or failed trials
+        throughput within 2 %, p99 within 5 %: met at 0 of 1 point; a: throughput not known by any good trial, p99 not known by any good trial after 15 min of the budget of 30 min, 12 min of it on 1 void or failed trial
         The pilot of point 1 (trial 1) was steady at no time of its 130 s: the times that it chose may be too short.
         A window of 6.7 min would meet the wish in a single trial; the budget leaves 45 s.
         b: the wish needs about 12 trials by the scatter of the first; there are 4.

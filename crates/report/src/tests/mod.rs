@@ -8,6 +8,7 @@ mod orderentry;
 mod property;
 mod searched;
 mod width;
+mod wished;
 
 use std::ops::Deref;
 
