@@ -11,7 +11,9 @@ use std::{
 use rookery_cast::count_u32;
 use rookery_guest::{CleanOptions, LabShape, RunDirs};
 use rookery_host::RunId;
-use rookery_store::{Damage, HostDescription, Outcome, RunHeader, Store, StoreError, TrialStatus};
+use rookery_store::{
+    Damage, HostDescription, Outcome, RunHeader, Store, StoreError, StudyFile, TrialStatus,
+};
 use rookery_study::{Measure, Plan, Point, Study, Trial, Variant};
 
 use crate::{
@@ -70,7 +72,8 @@ const CHANGED_STUDY: &str = "the study file has changed since the run began; the
                              the study as it was (`rookery run STUDY` begins a new one)";
 
 impl Conductor<'_> {
-    /// Make a new run of `study` (read from `file`) and conduct it.
+    /// Make a new run of `study` (read from `file`) and conduct it. `files` are those that the study
+    /// names; a run goes on only with the same.
     ///
     /// # Errors
     /// When the run cannot be made, or something fails that does not concern one trial alone.
@@ -78,6 +81,7 @@ impl Conductor<'_> {
         &self,
         file: &Path,
         text: &str,
+        files: &[StudyFile],
         study: &Study,
         plan: &Plan,
     ) -> Result<Summary, LabError> {
@@ -110,6 +114,7 @@ impl Conductor<'_> {
             created_at: now(),
         };
         let mut store = Store::create(dir.store(), &header)?;
+        store.keep_files(files)?;
         if simulated {
             store.note(&now(), simulated::NOTE)?;
         }

@@ -61,6 +61,7 @@ fn run(document: &Document, runs: &Path) -> Store {
         .start(
             Path::new("simulated.toml"),
             document.text(),
+            &[],
             document.study(),
             &plan(document),
         )

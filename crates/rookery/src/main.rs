@@ -16,6 +16,7 @@ mod problems;
 mod progress;
 mod signals;
 mod studies;
+mod study_files;
 mod targets;
 mod workloads;
 

@@ -28,6 +28,7 @@ mod read;
 mod rows;
 pub mod schema;
 mod store_file;
+mod study_files;
 #[cfg(test)]
 mod tests;
 mod upgrade;
@@ -46,3 +47,4 @@ pub use model::{
 pub use plan_check::{Entry, PlanFault};
 pub use pools::{PoolRound, PoolSizing};
 pub use rows::{Cell, CellKind};
+pub use study_files::StudyFile;

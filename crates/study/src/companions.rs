@@ -167,6 +167,14 @@ impl Companions {
         (source, Self(Arc::new(all)))
     }
 
+    /// Name and text of every file that could be read, by name.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().filter_map(|(name, loaded)| match loaded {
+            Loaded::Text { padded, start } => Some((name.as_str(), &padded[*start..])),
+            Loaded::Unreadable(_) => None,
+        })
+    }
+
     /// The file of this name, or why there is none.
     pub(crate) fn get(&self, name: &str) -> Result<CompanionText<'_>, Missing<'_>> {
         match self.0.get(name) {

@@ -33,6 +33,7 @@ pub struct Document {
     expansion: Expansion,
     scale: Option<String>,
     source: Source,
+    companions: Companions,
 }
 
 impl Document {
@@ -79,7 +80,7 @@ impl Document {
             .map(|error| syntax_finding(&source, error))
             .collect();
         let mut context = Context {
-            companions,
+            companions: companions.clone(),
             ..Context::default()
         };
         let expansion = read_scales(root.into_inner(), choices, &source, &mut context);
@@ -89,6 +90,7 @@ impl Document {
                 expansion,
                 scale: choices.scale.map(str::to_owned),
                 source,
+                companions,
             }),
             _ => Err(Problems::new(&source, findings)),
         }
@@ -130,6 +132,11 @@ impl Document {
                 Err(Problems::new(&source, vec![finding]))
             }
         }
+    }
+
+    /// Name and text of every file that the study names, as they were read with it.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.companions.texts()
     }
 
     /// The study with the first level of every factor and all its layouts; its sections are those

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &DemoLabArgs) -> Result<Code, Failure> {
         confirmed: &[],
     };
     conduct(&places, &manner, |conductor| {
-        Ok(conductor.start(Path::new(FILE), STUDY, document.study(), &plan)?)
+        Ok(conductor.start(Path::new(FILE), STUDY, &[], document.study(), &plan)?)
     })
 }
 

@@ -14,7 +14,7 @@ use crate::{
     exit::{Code, Failure},
     logging, networks, output,
     progress::{ProgressReporter, now},
-    signals, studies, targets,
+    signals, studies, study_files, targets,
 };
 
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
@@ -123,8 +123,11 @@ fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summa
     networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
     targets::refuse_unconfirmed(&plan, &args.confirm_target)?;
     let built_in = studies::named_by(path)?.map(|study| study.file());
+    let read_from = built_in.is_none().then_some(path);
+    let files = study_files::of_study(&document, &plan, read_from)?;
     let path = built_in.as_deref().unwrap_or(path);
-    Ok(conductor.start(path, document.text(), document.study(), &plan)?)
+    let (text, study) = (document.text(), document.study());
+    Ok(conductor.start(path, text, &files, study, &plan)?)
 }
 
 /// Resume the named run; a study file stands for its newest run.
@@ -145,7 +148,10 @@ fn resume(conductor: &Conductor<'_>, name: &str, args: &RunArgs) -> Result<Summa
             Err(error) => return Err(error.into()),
         },
     };
-    let plan = report::open(&directory)?.header()?.plan;
+    let store = report::open(&directory)?;
+    study_files::refuse_changed(&store.files()?)?;
+    let plan = store.header()?.plan;
+    drop(store);
     networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
     targets::refuse_unconfirmed(&plan, &args.confirm_target)?;
     Ok(conductor.resume(&directory, study_now.as_deref())?)

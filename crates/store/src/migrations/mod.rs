@@ -16,6 +16,7 @@ mod plan_json;
 mod tests;
 mod v10;
 mod v11;
+mod v12;
 mod v6;
 mod v7;
 mod v8;
@@ -37,6 +38,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     v9::MIGRATION,
     v10::MIGRATION,
     v11::MIGRATION,
+    v12::MIGRATION,
 ];
 /// The schema of version [`OLDEST`].
 pub(crate) const BASE: &str = include_str!("v5.sql");
