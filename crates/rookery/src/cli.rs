@@ -111,7 +111,7 @@ pub(crate) enum Command {
     Workload(WorkloadCommand),
     /// Write a commented study from three questions
     New(NewArgs),
-    /// List the studies that are built in, or print one; `rookery run @NAME` runs it
+    /// List the studies that are built in, or print or write one; `rookery run @NAME` runs it
     Studies(StudiesArgs),
     /// List the stored runs, the newest first
     Runs(RunsArgs),
@@ -393,6 +393,9 @@ pub(crate) struct StudiesArgs {
     /// Name of the study to print
     #[arg(value_name = "NAME")]
     pub(crate) study: Option<String>,
+    /// Write the study into this directory instead, with all files that it names
+    #[arg(long, value_name = "DIR", requires = "study")]
+    pub(crate) into: Option<PathBuf>,
     /// Print the list as JSON
     #[arg(long, conflicts_with = "study")]
     pub(crate) json: bool,

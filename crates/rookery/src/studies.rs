@@ -6,7 +6,9 @@ use std::{
 };
 
 use include_dir::{Dir, include_dir};
-use rookery_study::{Choices, Companion, Document, Problems, companion_names};
+use rookery_study::{
+    Choices, Companion, CompanionContent, Document, Problems, companion_names,
+};
 
 use crate::{
     companions,
@@ -41,6 +43,25 @@ impl BuiltIn {
             ..Choices::default()
         };
         Document::parse_with(self.name, self.text, choices)
+    }
+
+    /// Name and text of its file, and of every file that it names, relative to its own directory;
+    /// its own is the first.
+    ///
+    /// # Errors
+    /// When one of them is not built in: a fault of ours.
+    pub(crate) fn files(&self) -> Result<Vec<(String, String)>, Failure> {
+        let own = (format!("{}.toml", self.name), self.text.to_owned());
+        let marked = format!("{MARK}{}", self.name);
+        let named = companions_of(Path::new(&marked), self.text.as_bytes()).into_iter();
+        let named = named.map(|file| match file.content {
+            CompanionContent::Text(text) => Ok((file.name, text)),
+            CompanionContent::Unreadable(why) => Err(Failure::new(
+                Code::Internal,
+                format!("the file {} of {marked} cannot be read: {why}", file.name),
+            )),
+        });
+        std::iter::once(Ok(own)).chain(named).collect()
     }
 
     /// The name of its file.

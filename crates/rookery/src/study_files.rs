@@ -10,7 +10,10 @@ use rookery_store::StudyFile;
 use rookery_study::{Document, ImageRoot, Plan};
 use sha2::{Digest, Sha256};
 
-use crate::exit::{Code, Failure};
+use crate::{
+    exit::{Code, Failure},
+    output,
+};
 
 /// What an OCI layout directory says of all else in it, by digest.
 const INDEX: &str = "index.json";
@@ -83,7 +86,8 @@ fn of_archive(path: &str) -> Result<StudyFile, Failure> {
 }
 
 /// Refuse to go on where a file of a run is not what it was. Files that are built in cannot change
-/// without the program.
+/// without the program. A file that is gone is remarked on alone: the run has kept what it says, or
+/// the template that was made from it.
 ///
 /// # Errors
 /// With the file, when it is another, or cannot be read.
@@ -95,6 +99,13 @@ pub(crate) fn refuse_changed(files: &[StudyFile]) -> Result<(), Failure> {
         let message = match same(file, Path::new(path)) {
             Ok(true) => continue,
             Ok(false) => format!("`{}` has changed since the run began", file.name),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                output::remark(format!(
+                    "`{}`, with which the run began, is gone; the run goes on with what it has kept",
+                    file.name
+                ));
+                continue;
+            }
             Err(error) => format!(
                 "`{}`, with which the run began, cannot be read: {error}",
                 file.name
@@ -184,7 +195,7 @@ mod tests {
         fs::write(&path, "name\nann\nbob\n").expect("written");
         assert!(check().expect_err("longer").contains("has changed"));
         fs::remove_file(&path).expect("there");
-        assert!(check().expect_err("gone").contains("cannot be read"));
+        assert_eq!(check(), Ok(()), "what it says is kept");
         let built_in = StudyFile { path: None, ..kept };
         assert!(refuse_changed(&[built_in]).is_ok());
     }

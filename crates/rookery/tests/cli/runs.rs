@@ -52,6 +52,39 @@ fn a_built_in_study_is_listed_printed_checked_and_run() {
     people_read_times_in_their_zone(&place);
 }
 
+#[test]
+fn a_built_in_study_is_written_with_all_files_that_it_names() {
+    let place = Place::new();
+    let list: Value = serde_json::from_str(&printed(&place, &["studies", "--json"])).expect("JSON");
+    let mut with_files = 0;
+    for study in list.as_array().expect("a list") {
+        let name = study["name"].as_str().expect("a name");
+        let into = place.dir.path().join(name);
+        let into = into.to_str().expect("text");
+        let write = ["studies", name, "--into", into];
+        let said = printed(&place, &write);
+        let path = format!("{into}/{name}.toml");
+        assert!(said.contains("is written; `rookery plan "), "{said}");
+        let checked = printed(&place, &["check", "--file-only", &path]);
+        assert_eq!(checked, format!("{path}: no problems\n"));
+        if said.contains("that it names") {
+            with_files += 1;
+            printed(&place, &["plan", "--anyway", &path]);
+        }
+        // What is there stays.
+        std::fs::write(&path, "changed").expect("written");
+        let refused = place.rookery(&write).output().expect("rookery starts");
+        assert_eq!(code(&refused), 2);
+        let said = text(&refused.stderr);
+        assert!(
+            said.contains("exists, and is not overwritten") && said.contains("help: name a dir"),
+            "{said}"
+        );
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), "changed");
+    }
+    assert!(with_files >= 2, "{list}");
+}
+
 /// The zone is named by a rule, so that none needs to be installed.
 fn people_read_times_in_their_zone(place: &Place) {
     let stored = |args: &[&str], zone: &str| {

@@ -190,8 +190,24 @@ fn a_workload_file_goes_through_the_whole_laboratory() {
             .all(|proof| proof["what"] == "new orders" && proof["acknowledged"].as_u64() > Some(0)),
         "{proofs:?}"
     );
-    // The run is complete without the file.
-    fs::remove_file(place.dir.path().join("shop.toml")).expect("it is there");
+    // It goes on with the same file alone, and is complete without it.
+    let file = place.dir.path().join("shop.toml");
+    let resumed = || {
+        let output = place.rookery(&["run", "--resume", "-q"]).output();
+        let output = output.expect("rookery starts");
+        (code(&output), text(&output.stderr))
+    };
+    let before = fs::read_to_string(&file).expect("it is there");
+    fs::write(&file, format!("{before}# another\n")).expect("written");
+    let (refused, said) = resumed();
+    assert_eq!(refused, 3, "{said}");
+    assert!(
+        said.contains("`shop.toml` has changed since the run began") && said.contains("help: put"),
+        "{said}"
+    );
+    fs::write(&file, before).expect("written");
+    assert_eq!(resumed().0, 0);
+    fs::remove_file(&file).expect("it is there");
     let page = place.dir.path().join("shop.html").display().to_string();
     let report = place
         .rookery(&["report", "latest", "--html", &page])
