@@ -142,6 +142,12 @@ pub(super) fn milliseconds(text: &str) -> Option<f64> {
     Some(1e3 * (seconds + fraction))
 }
 
+/// A number, a key, a token: no word.
+pub(super) fn looks_like_a_number(word: &str) -> bool {
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    2 * digits >= word.len() || (word.len() >= 16 && digits > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -61,7 +61,7 @@ pub(super) fn text(name: &str, recorded: &Recorded, unused: usize) -> String {
         out.push_str("gzip = true\n");
     }
     script(&mut out, recorded);
-    feeders(&mut out, &values);
+    feeders(&mut out, recorded, &values);
     for (place, keys) in all.iter().enumerate() {
         operation(&mut out, recorded, place, keys, &values);
     }
@@ -203,7 +203,30 @@ fn script(out: &mut String, recorded: &Recorded) {
     out.push_str("]\n");
 }
 
-fn feeders(out: &mut String, values: &Values<'_>) {
+/// Numbers that lie so close together are given as a range: of so many at least one was seen.
+const SPARSEST: u64 = 10;
+
+fn feeders(out: &mut String, recorded: &Recorded, values: &Values<'_>) {
+    for seen in &values.seen {
+        let operation = &recorded.operations[seen.operation];
+        let values = operation.varied.iter().flat_map(|varied| &varied.values);
+        let values: Vec<&str> = values.map(String::as_str).collect();
+        out.push('\n');
+        let range = range(&values);
+        let what = match range {
+            Some(_) => format!("from the {} numbers that {} was seen with", values.len(), operation.name),
+            None => format!("that {} was seen with", operation.name),
+        };
+        remark(out, &format!("Values {what}: say here what the site has."));
+        let _ = writeln!(out, "[[feeder]]\nname = {}", written(&seen.name));
+        let _ = match range {
+            Some((first, last)) => writeln!(out, "range = \"{first}..{last}\""),
+            None => {
+                let values: Vec<String> = values.into_iter().map(written).collect();
+                writeln!(out, "values = [{}]", values.join(", "))
+            }
+        };
+    }
     for feeder in &values.feeders {
         out.push('\n');
         remark(
@@ -221,6 +244,18 @@ fn feeders(out: &mut String, values: &Values<'_>) {
             written(PLACEHOLDER)
         );
     }
+}
+
+/// Smallest and largest of numbers that lie close together.
+fn range(values: &[&str]) -> Option<(u64, u64)> {
+    let number = |text: &&str| {
+        let number: u64 = text.parse().ok()?;
+        (number.to_string() == *text).then_some(number)
+    };
+    let numbers: Vec<u64> = values.iter().map(number).collect::<Option<_>>()?;
+    let (first, last) = (*numbers.iter().min()?, *numbers.iter().max()?);
+    let dense = (last - first) / SPARSEST < numbers.len() as u64;
+    (dense && last < u64::MAX).then_some((first, last))
 }
 
 fn operation(

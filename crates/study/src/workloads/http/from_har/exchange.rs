@@ -4,7 +4,7 @@ use rookery_workload::http::Method;
 
 use super::{
     archive::{Archive, Content, Entry, Pair, Record},
-    decode::{base64, milliseconds},
+    decode::{base64, form, milliseconds},
 };
 
 /// Longest path and query.
@@ -240,7 +240,33 @@ fn target_of(text: &str) -> String {
     out
 }
 
+impl Sent {
+    /// The fields of a form; none where no form is sent.
+    pub(super) fn form_fields(&self) -> Vec<Named> {
+        if plain_mime(&self.mime) != "application/x-www-form-urlencoded" {
+            return Vec::new();
+        }
+        match self.text.as_str() {
+            "" => self
+                .fields
+                .iter()
+                .map(|(name, value, _)| (name.clone(), value.clone()))
+                .collect(),
+            text => form(text),
+        }
+    }
+}
+
 impl Exchange {
+    /// Whether it holds a password: whose it is, is nobody else's business.
+    pub(super) fn logs_in(&self) -> bool {
+        let sent = &self.sent;
+        let is_password = |name: &str| name.to_ascii_lowercase().contains("pass");
+        sent.fields.iter().any(|(name, ..)| is_password(name))
+            || form(&sent.text).iter().any(|(name, _)| is_password(name))
+            || plain_mime(&sent.mime).contains("json") && is_password(&sent.text)
+    }
+
     /// The cookies that the answer sets.
     pub(super) fn set_cookies(&self) -> Vec<Named> {
         let headers = self.answer_headers.iter();

@@ -10,10 +10,12 @@ mod exchange;
 mod find;
 mod request;
 mod secrets;
+mod similar;
 mod steps;
 #[cfg(test)]
 mod tests;
 mod values;
+mod varied;
 
 use rookery_diagnosis::Diagnosis;
 use thiserror::Error;

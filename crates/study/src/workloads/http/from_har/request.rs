@@ -7,10 +7,11 @@ use rookery_workload::{
 use serde_json::Value as Json;
 
 use super::{
-    decode::{form, multipart, unescaped},
+    decode::{multipart, unescaped},
     exchange::{Exchange, Kind, plain_mime},
     steps::Recorded,
     values::{Replaced, Values},
+    varied::Slot,
 };
 use crate::{
     grammar::{written, written_key},
@@ -59,7 +60,7 @@ pub(super) fn keys<'r>(
         recorded,
         values,
         keys: RequestKeys::default(),
-        logs_in: logs_in(request),
+        logs_in: request.logs_in(),
     };
     if request.method != Method::Get {
         filling.line("method", request.method.name(), "");
@@ -70,14 +71,6 @@ pub(super) fn keys<'r>(
         filling.body(request);
     }
     filling.keys
-}
-
-fn logs_in(request: &Exchange) -> bool {
-    let sent = &request.sent;
-    let is_password = |name: &str| name.to_ascii_lowercase().contains("pass");
-    sent.fields.iter().any(|(name, ..)| is_password(name))
-        || form(&sent.text).iter().any(|(name, _)| is_password(name))
-        || plain_mime(&sent.mime).contains("json") && is_password(&sent.text)
 }
 
 /// Whether a field says who logs in.
@@ -110,6 +103,30 @@ impl Filling<'_, '_> {
         }
     }
 
+    /// The value that a feeder gives, if it stands here.
+    fn varied(&mut self, slot: &Slot) -> Option<String> {
+        let varied = self.recorded.operations[self.place].varied.as_ref()?;
+        if varied.slot != *slot || varied.values.len() < 2 {
+            return None;
+        }
+        Some(format!("${{{}}}", self.values.seen(self.place, varied)))
+    }
+
+    /// The segments of a path.
+    fn segments(&mut self, path: &str) -> String {
+        let segments: Vec<&str> = path.split('/').collect();
+        let varied = (0..segments.len())
+            .find_map(|index| Some((index, self.varied(&Slot::Path(index))?)));
+        let Some((index, value)) = varied else {
+            return self.values.literal(path);
+        };
+        let (before, after) = segments.split_at(index);
+        let before: String = before.iter().flat_map(|one| [one, "/"]).collect();
+        let after: String = after.iter().skip(1).flat_map(|one| ["/", one]).collect();
+        let before = self.values.literal(&before);
+        before + &value + &self.values.literal(&after)
+    }
+
     fn path(&mut self, request: &Exchange) {
         let (path, query) = match request.target.split_once('?') {
             Some((path, query)) => (path, Some(query)),
@@ -117,7 +134,7 @@ impl Filling<'_, '_> {
         };
         // A path begins with `/`, whatever is replaced in it.
         let path = path.strip_prefix('/').unwrap_or(path);
-        let mut text = format!("/{}", self.values.literal(path));
+        let mut text = format!("/{}", self.segments(path));
         let mut remarks = Vec::new();
         for (index, pair) in query
             .into_iter()
@@ -129,6 +146,11 @@ impl Filling<'_, '_> {
                 text.push_str(&self.values.literal(pair));
                 continue;
             };
+            if let Some(value) = self.varied(&Slot::Query(index)) {
+                let name = self.values.literal(name);
+                text.push_str(&format!("{name}={value}"));
+                continue;
+            }
             let (plain_name, plain) = (unescaped(name, true), unescaped(value, true));
             let private = self.logs_in && names_a_user(&plain_name);
             let replaced = self
@@ -197,15 +219,8 @@ impl Filling<'_, '_> {
         let sent = &request.sent;
         let kind = plain_mime(&sent.mime);
         if kind == "application/x-www-form-urlencoded" {
-            let fields = match sent.text.as_str() {
-                "" => sent
-                    .fields
-                    .iter()
-                    .map(|(name, value, _)| (name.clone(), value.clone()))
-                    .collect(),
-                text => form(text),
-            };
-            let fields = fields.into_iter().map(|(name, value)| (name, value, false));
+            let fields = sent.form_fields().into_iter();
+            let fields = fields.map(|(name, value)| (name, value, false));
             return self.fields("form", fields.collect());
         }
         if kind == "multipart/form-data" {
@@ -258,7 +273,10 @@ impl Filling<'_, '_> {
                     "its size is guessed".to_owned(),
                 ));
             } else {
-                let (text, remark) = self.filled(&name, &value);
+                let (text, remark) = match self.varied(&Slot::Field(name.clone())) {
+                    Some(text) => (text, String::new()),
+                    None => self.filled(&name, &value),
+                };
                 if text.len() > LONGEST_TEXT {
                     left += 1;
                     continue;

@@ -8,8 +8,11 @@ use rookery_workload::{
 };
 
 use super::{
+    decode::looks_like_a_number,
     exchange::{Exchange, Kind, SiteOf},
     secrets::Secrets,
+    similar::{self, Asked},
+    varied::{Slot, Varied},
 };
 use crate::workloads::data_driven::is_reserved;
 
@@ -22,6 +25,8 @@ const MOST_OF_ONE: usize = 16 * 1024;
 /// Most objects of a page, and most bytes of their addresses.
 const MOST_OBJECTS: usize = 64;
 const MOST_OBJECT_BYTES: usize = 6 * 1024;
+/// Most answers that are kept of one operation.
+const MOST_ANSWERS: usize = 20;
 /// Longest name of an operation.
 const LONGEST_NAME: usize = 30;
 
@@ -32,6 +37,10 @@ pub(super) struct Operation {
     pub(super) request: Exchange,
     /// The answer behind redirects, where there were any.
     followed: Option<Exchange>,
+    /// What differs where it stands for several requests.
+    pub(super) varied: Option<Varied>,
+    /// What further requests of it were answered.
+    further: Vec<Exchange>,
     /// Targets of embedded objects.
     pub(super) objects: Vec<String>,
     /// Further objects, which the draft has no room for.
@@ -66,6 +75,8 @@ impl Operation {
             end: request.times.map(|(_, end)| end),
             request,
             followed: None,
+            varied: None,
+            further: Vec::new(),
             objects: Vec::new(),
             more_objects: 0,
             pauses: Vec::new(),
@@ -75,6 +86,11 @@ impl Operation {
     /// The answer that the user got in the end.
     pub(super) fn answer(&self) -> &Exchange {
         self.followed.as_ref().unwrap_or(&self.request)
+    }
+
+    /// The answers that users got in the end, the first one first.
+    pub(super) fn answers(&self) -> impl Iterator<Item = &Exchange> {
+        std::iter::once(self.answer()).chain(&self.further)
     }
 
     /// Whether a request is the one that a browser makes at this operation's redirect.
@@ -104,8 +120,29 @@ impl Operation {
         }
     }
 
-    /// Whether both ask for the same.
+    /// Takes what another step of the same operation shows beyond this one: its value, where values
+    /// differ, its answer, its pauses. Its objects are those of the first: later ones came from the
+    /// browser's cache.
+    fn absorb(&mut self, other: Self) {
+        self.pauses.extend(&other.pauses);
+        let (Some(own), Some(of_other)) = (&mut self.varied, &other.varied) else {
+            return;
+        };
+        for value in &of_other.values {
+            if !own.values.contains(value) {
+                own.values.push(value.clone());
+            }
+        }
+        if self.further.len() < MOST_ANSWERS {
+            self.further.push(other.followed.unwrap_or(other.request));
+        }
+    }
+
+    /// Whether both ask for the same, or differ in one value that a feeder gives.
     fn is_same(&self, other: &Self) -> bool {
+        if let (Some(own), Some(of_other)) = (&self.varied, &other.varied) {
+            return own.group == of_other.group;
+        }
         let (one, other) = (&self.request, &other.request);
         (one.method, &one.target, &one.sent) == (other.method, &other.target, &other.sent)
     }
@@ -152,6 +189,14 @@ pub(super) fn recorded(exchanges: Vec<Exchange>) -> Option<Recorded> {
     }
     pause(&mut steps);
     all.secrets = Secrets::new(steps.iter().flat_map(|step| [&step.request, step.answer()]));
+    let asked = steps.iter().map(|step| Asked {
+        request: &step.request,
+        answer: step.answer(),
+    });
+    let varied = similar::varied(&asked.collect::<Vec<_>>(), &all.secrets);
+    for (step, varied) in steps.iter_mut().zip(varied) {
+        step.varied = varied;
+    }
     all.take(steps);
     all.name();
     (!all.script.is_empty()).then_some(all)
@@ -213,7 +258,14 @@ impl Recorded {
             if self.script.len() >= MOST_STEPS {
                 self.too_many += 1;
             } else if let Some(place) = known {
-                self.operations[place].pauses.extend(step.pauses);
+                // Its value has to fit as well.
+                let own = step.varied.as_ref().map_or(0, Varied::weight);
+                if own > 0 && bytes + own > MOST_BYTES {
+                    self.too_many += 1;
+                    continue;
+                }
+                bytes += own;
+                self.operations[place].absorb(step);
                 self.script.push(place);
             } else if self.operations.len() >= MOST_OPERATIONS
                 || weight > MOST_OF_ONE
@@ -237,7 +289,7 @@ impl Recorded {
     fn name(&mut self) {
         let mut known: Vec<String> = Vec::new();
         for operation in &mut self.operations {
-            let mut first = name_of(&operation.request);
+            let mut first = name_of(&operation.request, operation.varied.as_ref());
             if self.secrets.holds(&first) {
                 "operation".clone_into(&mut first);
             }
@@ -253,11 +305,18 @@ impl Recorded {
     }
 }
 
-/// A name from the last word of a path that is no number.
-fn name_of(request: &Exchange) -> String {
+/// A name from the last word of a path that is no number, and is the same for all its requests.
+fn name_of(request: &Exchange, varied: Option<&Varied>) -> String {
     let path = request.target.split('?').next().unwrap_or_default();
-    let name = path
-        .rsplit('/')
+    let same = match varied.map(|varied| &varied.slot) {
+        Some(Slot::Path(index)) => *index,
+        _ => usize::MAX,
+    };
+    let path = path.strip_prefix('/').unwrap_or(path).split('/');
+    let segments: Vec<&str> = path.take(same).collect();
+    let name = segments
+        .into_iter()
+        .rev()
         .map(word_of)
         .find(|word| !word.is_empty() && !looks_like_a_number(word))
         .unwrap_or_else(|| "home".to_owned());
@@ -281,10 +340,4 @@ fn word_of(segment: &str) -> String {
         .take(LONGEST_NAME)
         .collect();
     plain.trim_matches('-').to_owned()
-}
-
-/// A number, a key, a token: no word.
-fn looks_like_a_number(word: &str) -> bool {
-    let digits = word.chars().filter(char::is_ascii_digit).count();
-    2 * digits >= word.len() || (word.len() >= 16 && digits > 0)
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rookery_workload::{
-    data_driven::Walk,
+    data_driven::{Source, Walk},
     http::{Body, CaptureSource, HttpWorkload},
 };
 use serde_json::{Value as Json, json};
@@ -139,6 +139,115 @@ fn a_visit_becomes_a_session() {
     ] {
         assert!(!text.contains(secret), "{secret}: {text}");
     }
+}
+
+/// A page of a shop.
+fn page_of(at: u32, target: &str, body: &str) -> Json {
+    let url = format!("https://shop.example{target}");
+    entry(at, "GET", &url, "text/html", body)
+}
+
+/// What is put into a basket, with the token that the page before it had.
+fn basket(at: u32, product: &str, token: &str) -> Json {
+    let form = format!("product={product}&quantity=1&csrf={token}");
+    posted(
+        entry(at, "POST", "https://shop.example/basket", "text/html", ""),
+        "application/x-www-form-urlencoded",
+        &form,
+    )
+}
+
+fn with_token(token: &str) -> String {
+    format!("<form><input type=hidden name=\"csrf\" value=\"{token}\"></form>")
+}
+
+#[test]
+fn requests_that_differ_in_one_value_are_one_operation() {
+    let text = draft(json!([
+        page_of(0, "/", ""),
+        page_of(2, "/about", ""),
+        page_of(4, "/contact", ""),
+        page_of(6, "/search?q=red&sort=price", ""),
+        page_of(8, "/search?q=blue%20hat&sort=price", ""),
+        page_of(10, "/product/12", &with_token("t0ken-of-12")),
+        basket(12, "12", "t0ken-of-12"),
+        page_of(14, "/product/15?from=search", ""),
+        page_of(16, "/product/15", &with_token("t0ken-of-15")),
+        page_of(18, "/product/19", &with_token("t0ken-of-19")),
+        basket(20, "19", "t0ken-of-19"),
+        page_of(22, "/order/4711/receipt", ""),
+        page_of(24, "/order/90210/receipt", ""),
+        page_of(26, "/index.php?action=login", ""),
+        page_of(28, "/index.php?action=logout", ""),
+        page_of(30, "/d/a1b2c3d4e5f6", ""),
+        page_of(32, "/d/b2c3d4e5f6a7", ""),
+    ]));
+    insta::assert_snapshot!(text);
+    let workload = parsed(&text);
+    let names: Vec<&str> = workload
+        .operations
+        .iter()
+        .map(|operation| operation.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "home", "about", "contact", "search", "product", "post-basket", "product-2", "receipt",
+            "index", "index-2", "d", "d-2",
+        ]
+    );
+    let feeders: Vec<(&str, &Source)> = workload
+        .feeders
+        .iter()
+        .map(|feeder| (feeder.name.as_str(), &feeder.source))
+        .collect();
+    let texts = |values: [&str; 2]| Source::Values(values.map(str::to_owned).to_vec());
+    let range = |first, last| Source::Range { first, last };
+    assert_eq!(
+        feeders,
+        [
+            ("q", &texts(["red", "blue hat"])),
+            ("product", &range(12, 19)),
+            ("product_2", &range(12, 19)),
+            ("order", &texts(["4711", "90210"])),
+        ]
+    );
+    assert!(!text.contains("t0ken"), "{text}");
+}
+
+#[test]
+fn secrets_are_no_values_of_a_feeder() {
+    let secret = |at, value: &str| page_of(at, &format!("/pay?token={value}&amount=5"), "");
+    let mut in_path = page_of(4, "/session/0123456789abcdef/show", "");
+    in_path["request"]["cookies"] = headers(&[("sid", "0123456789abcdef")]);
+    let login = |at, user: &str| {
+        posted(
+            entry(at, "POST", "https://shop.example/login", "text/html", ""),
+            "application/x-www-form-urlencoded",
+            &format!("user={user}&password=open-sesame"),
+        )
+    };
+    let text = draft(json!([
+        secret(0, "first-secret"),
+        secret(2, "second-secret"),
+        in_path,
+        page_of(6, "/session/7/show", ""),
+        page_of(8, "/session/8/show", ""),
+        login(10, "ann.of.bonn"),
+        login(12, "bob.of.bonn"),
+    ]));
+    for secret in [
+        "first-secret",
+        "second-secret",
+        "0123456789abcdef",
+        "ann.of",
+        "bob.of",
+        "open-sesame",
+    ] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+    assert!(text.contains("range = \"7..8\""), "{text}");
+    parsed(&text);
 }
 
 #[test]
@@ -353,6 +462,35 @@ proptest! {
             posted(entry(1, "POST", "http://a.example/x", "text/html", ""), kind, &sent),
         ]));
         prop_assert!(!text.contains(&secret) && !text.contains(&encoded), "{secret}\n{text}");
+        parsed(&text);
+    }
+
+    #[test]
+    fn no_secret_is_a_value_of_a_feeder(
+        secrets in prop::collection::vec("[A-Za-z0-9][A-Za-z0-9_.]{8,28}", 2..6),
+        field in prop::sample::select(vec!["password", "csrf_token", "apiKey"]),
+        place in 0..4_usize,
+    ) {
+        let requests = secrets.iter().zip(0..).map(|(secret, at)| {
+            let url = |target: &str| format!("http://a.example/{target}");
+            let mut request = match place {
+                0 => entry(at, "GET", &url(&format!("x?{field}={secret}")), "text/html", ""),
+                1 => entry(at, "GET", &url(&format!("x/{secret}/y")), "text/html", ""),
+                2 => entry(at, "GET", &url(&format!("x?of={secret}")), "text/html", ""),
+                _ => posted(
+                    entry(at, "POST", &url("x"), "text/html", ""),
+                    "application/x-www-form-urlencoded",
+                    &format!("{field}={secret}&n={at}"),
+                ),
+            };
+            // In paths and under other names it is known by where else it was seen.
+            request["request"]["cookies"] = headers(&[("sid", secret)]);
+            request
+        });
+        let text = draft(requests.collect());
+        for secret in &secrets {
+            prop_assert!(!text.contains(secret.as_str()), "{secret}\n{text}");
+        }
         parsed(&text);
     }
 

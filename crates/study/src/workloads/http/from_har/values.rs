@@ -6,11 +6,18 @@ use rookery_workload::{
     http::{CaptureSource, is_secret},
 };
 
-use super::{find, steps::Recorded};
+use super::{
+    find,
+    similar::MOST_VARIED,
+    steps::Recorded,
+    varied::Varied,
+};
 use crate::workloads::data_driven::keys::MOST_FEEDERS;
 
 /// Shortest value that is looked for in answers: of a secret, and of any other.
 const SHORTEST_CAPTURE: [usize; 2] = [4, 8];
+/// Most feeders that stand where secrets were.
+const MOST_REMOVED: usize = MOST_FEEDERS - MOST_VARIED;
 /// Most captures of the draft.
 const MOST_CAPTURES: usize = 64;
 /// So many bytes of answers are searched, all in all.
@@ -36,6 +43,14 @@ pub(super) struct FeederDraft {
     pub(super) of: String,
 }
 
+/// A feeder of values that were seen in the requests of an operation.
+#[derive(Debug)]
+pub(super) struct SeenDraft {
+    pub(super) name: String,
+    /// The operation.
+    pub(super) operation: usize,
+}
+
 /// What a value is replaced by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Replaced {
@@ -52,6 +67,7 @@ pub(super) struct Values<'r> {
     /// By operation.
     pub(super) captures: Vec<Vec<CaptureDraft>>,
     pub(super) feeders: Vec<FeederDraft>,
+    pub(super) seen: Vec<SeenDraft>,
     names: Vec<String>,
     searched: usize,
 }
@@ -62,6 +78,7 @@ impl<'r> Values<'r> {
             recorded,
             captures: recorded.operations.iter().map(|_| Vec::new()).collect(),
             feeders: Vec::new(),
+            seen: Vec::new(),
             names: OWN_VALUES.map(str::to_owned).to_vec(),
             searched: 0,
         }
@@ -98,6 +115,20 @@ impl<'r> Values<'r> {
         escaped.replace(MARK, &format!("${{{}}}", replaced.name))
     }
 
+    /// The feeder of the values that were seen in the requests of an operation.
+    pub(super) fn seen(&mut self, operation: usize, varied: &Varied) -> String {
+        let mut known = self.seen.iter();
+        if let Some(known) = known.find(|seen| seen.operation == operation) {
+            return known.name.clone();
+        }
+        let name = self.unique(&varied.of);
+        self.seen.push(SeenDraft {
+            name: name.clone(),
+            operation,
+        });
+        name
+    }
+
     /// Whether a secret stands in a text.
     pub(super) fn holds_secret(&self, text: &str) -> bool {
         self.recorded.secrets.holds(text)
@@ -107,7 +138,7 @@ impl<'r> Values<'r> {
     fn fed(&mut self, of: &str) -> Replaced {
         let known = self.feeders.iter().find(|feeder| feeder.of == of);
         // The last one stands for all others.
-        let known = known.or_else(|| self.feeders.get(MOST_FEEDERS - 1));
+        let known = known.or_else(|| self.feeders.get(MOST_REMOVED - 1));
         let name = match known {
             Some(feeder) => feeder.name.clone(),
             None => {
@@ -172,13 +203,23 @@ impl<'r> Values<'r> {
             return Some(of(&known.name));
         }
         let recorded = self.recorded;
-        let answer = recorded.operations[place].answer();
         let all: usize = self.captures.iter().map(Vec::len).sum();
-        if all >= MOST_CAPTURES || self.searched > MOST_SEARCHED {
+        if all >= MOST_CAPTURES {
             return None;
         }
-        self.searched += answer.body.len() + 1;
-        let source = find::source(answer, name, value, secret)?;
+        let mut answers = recorded.operations[place].answers();
+        let source = answers.find_map(|answer| {
+            if self.searched > MOST_SEARCHED {
+                return None;
+            }
+            self.searched += answer.body.len() + 1;
+            find::source(answer, name, value, secret)
+        })?;
+        // Another answer of the same operation has another value in the same place.
+        let same = self.captures[place].iter().find(|one| one.source == source);
+        if let Some(same) = same {
+            return Some(of(&same.name));
+        }
         let (CaptureSource::Regex(text)
         | CaptureSource::Json(text)
         | CaptureSource::Header(text)
