@@ -308,13 +308,16 @@ impl Recorded {
 /// A name from the last word of a path that is no number, and is the same for all its requests.
 fn name_of(request: &Exchange, varied: Option<&Varied>) -> String {
     let path = request.target.split('?').next().unwrap_or_default();
-    let same = match varied.map(|varied| &varied.slot) {
-        Some(Slot::Path(index)) => *index,
-        _ => usize::MAX,
+    let path = path.strip_prefix('/').unwrap_or(path);
+    let differs = |index: usize| {
+        varied.is_some_and(|varied| varied.slot == Slot::Path(index) && varied.values.len() > 1)
     };
-    let path = path.strip_prefix('/').unwrap_or(path).split('/');
-    let segments: Vec<&str> = path.take(same).collect();
-    let name = segments
+    let same = path.split('/').enumerate();
+    let same: Vec<&str> = same
+        .filter(|(index, _)| !differs(*index))
+        .map(|(_, segment)| segment)
+        .collect();
+    let name = same
         .into_iter()
         .rev()
         .map(word_of)

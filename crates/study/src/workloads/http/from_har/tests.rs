@@ -218,7 +218,7 @@ fn requests_that_differ_in_one_value_are_one_operation() {
 #[test]
 fn secrets_are_no_values_of_a_feeder() {
     let secret = |at, value: &str| page_of(at, &format!("/pay?token={value}&amount=5"), "");
-    let mut in_path = page_of(4, "/session/0123456789abcdef/show", "");
+    let mut in_path = page_of(4, "/visit/0123456789abcdef/show", "");
     in_path["request"]["cookies"] = headers(&[("sid", "0123456789abcdef")]);
     let login = |at, user: &str| {
         posted(
@@ -231,8 +231,8 @@ fn secrets_are_no_values_of_a_feeder() {
         secret(0, "first-secret"),
         secret(2, "second-secret"),
         in_path,
-        page_of(6, "/session/7/show", ""),
-        page_of(8, "/session/8/show", ""),
+        page_of(6, "/visit/7/show", ""),
+        page_of(8, "/visit/8/show", ""),
         login(10, "ann.of.bonn"),
         login(12, "bob.of.bonn"),
     ]));
