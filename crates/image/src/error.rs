@@ -122,12 +122,6 @@ pub enum ImageError {
         /// What it is.
         what: String,
     },
-    /// A layer is compressed by zstd.
-    #[error("a layer is compressed by zstd, which cannot be read")]
-    Zstd {
-        /// The layer.
-        place: String,
-    },
     /// A bound that is no layer's.
     #[error("{exceeded}")]
     Limit {
@@ -247,7 +241,7 @@ impl Diagnosis for ImageError {
             Self::NoSuchImage { .. } => "image::no-such-image",
             Self::Ambiguous { .. } => "image::ambiguous",
             Self::Platform { .. } => "image::platform",
-            Self::Unsupported { .. } | Self::Zstd { .. } => "image::unsupported",
+            Self::Unsupported { .. } => "image::unsupported",
             Self::Limit { .. } => "image::limit",
             Self::Layer { problem, .. } => match problem {
                 LayerProblem::Tar(TarProblem::Stopped) => "image::stopped",
@@ -276,7 +270,6 @@ impl Diagnosis for ImageError {
             | Self::Digest { place, .. }
             | Self::Size { place, .. }
             | Self::Unsupported { place, .. }
-            | Self::Zstd { place }
             | Self::Limit { place, .. }
             | Self::Layer { place, .. } => Some(place.clone()),
         }
@@ -300,10 +293,6 @@ impl Diagnosis for ImageError {
             Self::Platform { host, .. } => {
                 format!("build or pull the image for {host}, as `--platform {host}` does")
             }
-            Self::Zstd { .. } => "write the image with gzip: skopeo copy \
-                                  --dest-compress-format gzip --dest-force-compress-format \
-                                  oci:app oci:app-gzip"
-                .to_owned(),
             Self::Limit { .. } => LARGE.to_owned(),
             Self::Layer { problem, .. } => return layer_help(problem),
             Self::Root { .. } => "choose a place that you may write to".to_owned(),

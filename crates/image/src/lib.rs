@@ -10,8 +10,10 @@
 //! written in a way that no path, link or removal leads out of. Device nodes and pipes are left
 //! out, set-user-ID and set-group-ID bits and extended attributes (capabilities among them) are
 //! dropped, and all of that is counted in [`UnpackedImage::dropped`]. Sparse files and archives
-//! whose entries contradict themselves are refused. So are layers that zstd compressed: the
-//! decoder in Rust does not bound what one block may give.
+//! whose entries contradict themselves are refused.
+//!
+//! Layers are plain, or compressed by gzip or zstd, within the same bounds. For zstd that is the
+//! library of its authors: decoders in Rust do not bound what one block may give.
 //!
 //! Errors are [`ImageError`]s; after one, nothing of the image is left.
 

@@ -1,14 +1,13 @@
 //! The address of a template.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
+use std::{io, path::Path, time::SystemTime};
 
 use sha2::{Digest, Sha256};
 
-use super::recipe::{Fill, Recipe};
+use super::{
+    known,
+    recipe::{Fill, Recipe},
+};
 
 /// Part of every digest; raised when the layout of templates changes.
 const LAYOUT: &str = "rookery template 3";
@@ -55,19 +54,10 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Digest of one file.
+/// Digest of one file. A file that was read before is not read again while it is the same.
 ///
 /// # Errors
 /// When it cannot be read.
 pub(super) fn digest_of_file(path: &Path) -> io::Result<Vec<u8>> {
-    let mut program = Sha256::new();
-    let mut file = File::open(path)?;
-    let mut buffer = vec![0; 256 * 1024];
-    loop {
-        let length = file.read(&mut buffer)?;
-        if length == 0 {
-            return Ok(program.finalize().to_vec());
-        }
-        program.update(&buffer[..length]);
-    }
+    known::digest(path, &known::OF_PROCESS, SystemTime::now())
 }

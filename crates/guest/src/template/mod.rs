@@ -15,6 +15,7 @@
 mod catalogue;
 mod digest;
 mod install;
+mod known;
 mod lease;
 mod metadata;
 mod recipe;

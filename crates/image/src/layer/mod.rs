@@ -8,13 +8,10 @@
 
 mod stream;
 
-use std::{
-    io::{self, Read},
-    sync::atomic::AtomicBool,
-};
+use std::{io::Read, sync::atomic::AtomicBool};
 
 pub(crate) use stream::Allowance;
-use stream::{LayerDigests, LayerStream, Undecodable};
+use stream::{LayerDigests, LayerStream};
 
 use crate::{
     change::{Change, Whiteout},
@@ -117,10 +114,8 @@ impl Layer {
             });
         }
         let stream = LayerStream::new(blob.reader, allowance, reading.stop);
-        let stream = stream.map_err(|undecodable| match undecodable {
-            Undecodable::Zstd => ImageError::Zstd { place: place() },
-            Undecodable::Read(error) => self.error(reading, TarProblem::from(error).into(), None),
-        })?;
+        let stream =
+            stream.map_err(|error| self.error(reading, TarProblem::from(error).into(), None))?;
         let mut archive = Reader::new(stream);
         let mut path = None;
         let visited = visit_entries(&mut archive, reading.limits, &mut path, visit);
@@ -245,11 +240,6 @@ fn pass_unchecked(
     visit: Visit<'_>,
 ) -> Result<(), LayerProblem> {
     let mut allowance = Allowance::new(limits);
-    let stream = LayerStream::new(bytes, &mut allowance, stop).map_err(|undecodable| {
-        TarProblem::from(match undecodable {
-            Undecodable::Zstd => io::Error::other("zstd"),
-            Undecodable::Read(error) => error,
-        })
-    })?;
+    let stream = LayerStream::new(bytes, &mut allowance, stop).map_err(TarProblem::from)?;
     visit_entries(&mut Reader::new(stream), limits, &mut None, visit)
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use flate2::bufread::MultiGzDecoder;
+use zstd::stream::read::Decoder as ZstdDecoder;
 
 use crate::{
     digest::{Digest, HashingReader},
@@ -18,6 +19,9 @@ use crate::{
 const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Frames, and those that are passed over.
 const ZSTD: [&[u8]; 2] = [&[0x28, 0xb5, 0x2f, 0xfd], &[0x50, 0x2a, 0x4d, 0x18]];
+/// The largest window of a frame, which is kept in memory, as a power of two: 128 MiB, as zstd's own
+/// program has it.
+const ZSTD_WINDOW: u32 = 27;
 
 /// How much the layers that are still to come may ask for, all of them together.
 #[derive(Clone, Debug)]
@@ -78,12 +82,6 @@ pub(crate) struct LayerDigests {
     pub(crate) unpacked: Digest,
 }
 
-/// A layer that cannot be decompressed.
-pub(crate) enum Undecodable {
-    Zstd,
-    Read(io::Error),
-}
-
 impl<'a, R: Read> LayerStream<'a, R> {
     /// What compresses a layer is known by its first bytes: media types are sometimes wrong, and
     /// old archives have none.
@@ -91,13 +89,14 @@ impl<'a, R: Read> LayerStream<'a, R> {
         stored: R,
         allowance: &'a mut Allowance,
         stop: &'a AtomicBool,
-    ) -> Result<Self, Undecodable> {
+    ) -> io::Result<Self> {
         let mut stored = BufReader::new(HashingReader::new(stored));
-        let first = stored.fill_buf().map_err(Undecodable::Read)?;
-        if ZSTD.iter().any(|magic| first.starts_with(magic)) {
-            return Err(Undecodable::Zstd);
-        }
-        let decoder = if first.starts_with(GZIP) {
+        let first = stored.fill_buf()?;
+        let decoder = if ZSTD.iter().any(|magic| first.starts_with(magic)) {
+            let mut decoder = ZstdDecoder::with_buffer(stored)?;
+            decoder.window_log_max(ZSTD_WINDOW)?;
+            Decoder::Zstd(decoder)
+        } else if first.starts_with(GZIP) {
             Decoder::Gzip(MultiGzDecoder::new(stored))
         } else {
             Decoder::Plain(stored)
@@ -154,6 +153,7 @@ impl<R: Read> Advance for LayerStream<'_, R> {
 enum Decoder<R: Read> {
     Plain(BufReader<HashingReader<R>>),
     Gzip(MultiGzDecoder<BufReader<HashingReader<R>>>),
+    Zstd(ZstdDecoder<'static, BufReader<HashingReader<R>>>),
 }
 
 impl<R: Read> Decoder<R> {
@@ -162,6 +162,7 @@ impl<R: Read> Decoder<R> {
         match self {
             Self::Plain(stored) => stored.get_ref().count(),
             Self::Gzip(decoder) => decoder.get_ref().get_ref().count(),
+            Self::Zstd(decoder) => decoder.get_ref().get_ref().count(),
         }
     }
 
@@ -169,6 +170,7 @@ impl<R: Read> Decoder<R> {
         match self {
             Self::Plain(stored) => stored.into_inner(),
             Self::Gzip(decoder) => decoder.into_inner().into_inner(),
+            Self::Zstd(decoder) => decoder.finish().into_inner(),
         }
     }
 }
@@ -209,6 +211,7 @@ impl<R: Read> Read for Metered<'_, R> {
         let read = match &mut self.decoder {
             Decoder::Plain(stored) => stored.read(buffer),
             Decoder::Gzip(decoder) => decoder.read(buffer),
+            Decoder::Zstd(decoder) => decoder.read(buffer),
         }?;
         self.check(read as u64).map_err(io::Error::other)?;
         Ok(read)

@@ -8,7 +8,7 @@ use rookery_image::{Digest, Limits, Options, unpack};
 use serde_json::json;
 use tar::EntryType;
 
-use crate::build::{Entries, Image, Members, Place, finish_layout, gzip, put};
+use crate::build::{Entries, Image, Members, Place, finish_layout, put};
 
 fn limited(change: impl FnOnce(&mut Limits)) -> Options {
     let mut options = Options::default();
@@ -26,7 +26,7 @@ fn refused(image: &Image, change: impl FnOnce(&mut Limits)) -> &'static str {
 
 /// A layer whose file of zeros is 1 GiB and whose archive is about a megabyte. Compressed streams
 /// may follow each other, so it is not compressed here as a whole.
-fn bomb() -> (Vec<u8>, Members) {
+fn bomb(compress: fn(&[u8]) -> Vec<u8>) -> (Vec<u8>, Members) {
     const PART: usize = 8 << 20;
     const PARTS: usize = 128;
     let whole = Entries::new()
@@ -35,10 +35,8 @@ fn bomb() -> (Vec<u8>, Members) {
     let mut header = tar::Header::from_byte_slice(&whole[..512]).clone();
     header.set_size((PART * PARTS) as u64);
     header.set_cksum();
-    let mut layer = gzip(header.as_bytes());
-    let mut zeros = GzEncoder::new(Vec::new(), Compression::best());
-    zeros.write_all(&vec![0; PART]).expect("in memory");
-    let zeros = zeros.finish().expect("in memory");
+    let mut layer = compress(header.as_bytes());
+    let zeros = compress(&vec![0; PART]);
     for _ in 0..PARTS {
         layer.extend(&zeros);
     }
@@ -62,7 +60,17 @@ fn bomb() -> (Vec<u8>, Members) {
 
 #[test]
 fn a_gibibyte_of_zeros_in_a_small_layer_is_refused_before_anything_is_written() {
-    let (layer, members) = bomb();
+    let best = |bytes: &[u8]| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).expect("in memory");
+        encoder.finish().expect("in memory")
+    };
+    refuse_bomb(best);
+    refuse_bomb(|bytes| zstd::encode_all(bytes, 3).expect("in memory"));
+}
+
+fn refuse_bomb(compress: fn(&[u8]) -> Vec<u8>) {
+    let (layer, members) = bomb(compress);
     assert!(layer.len() < 2 << 20, "{}", layer.len());
     let place = Place::new();
     let source = place.layout(&members);

@@ -132,20 +132,23 @@ fn what_is_stored_like_an_image_but_is_none_is_refused() {
 }
 
 #[test]
-fn zstd_is_refused_with_help() {
-    let mut image = Image {
-        gzip: false,
-        ..Image::new([])
-    };
-    let layer = b"\x28\xb5\x2f\xfd and what follows".to_vec();
-    image.config["rootfs"]["diff_ids"] = json!([Digest::of(&layer)]);
-    image.layers.push(layer);
-    let place = Place::new();
-    let error = place
-        .unpack(&place.layout(&image.layout()))
-        .expect_err("refused");
-    assert_eq!(error.code(), "image::unsupported");
-    assert!(error.help().expect("help").contains("gzip"));
+fn damaged_zstd_is_refused() {
+    let archive = Entries::new().file("a", &"a".repeat(2_000)).tar();
+    let whole = zstd::encode_all(&archive[..], 3).expect("in memory");
+    let cut = whole[..whole.len() - 5].to_vec();
+    for stored in [b"\x28\xb5\x2f\xfd and what follows".to_vec(), cut] {
+        let mut image = Image {
+            gzip: false,
+            ..Image::new([])
+        };
+        image.config["rootfs"]["diff_ids"] = json!([Digest::of(&archive)]);
+        image.layers.push(stored);
+        let place = Place::new();
+        let error = place
+            .unpack(&place.layout(&image.layout()))
+            .expect_err("refused");
+        assert_eq!(error.code(), "image::layer", "{error}");
+    }
 }
 
 #[test]

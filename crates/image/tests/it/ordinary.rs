@@ -65,6 +65,17 @@ fn a_layout_is_unpacked_from_a_directory_and_from_an_archive() {
         unpacked.push(place.unpack(&source).expect("unpacked").image.id);
         check(&place);
     }
+    let mut image = Image {
+        gzip: false,
+        ..image()
+    };
+    for layer in &mut image.layers {
+        *layer = zstd::encode_all(&layer[..], 3).expect("in memory");
+    }
+    let place = Place::new();
+    let source = place.layout(&image.layout());
+    unpacked.push(place.unpack(&source).expect("unpacked").image.id);
+    check(&place);
     // The same content has the same id, however it is stored.
     unpacked.dedup();
     assert_eq!(unpacked.len(), 1);
