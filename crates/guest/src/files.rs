@@ -13,7 +13,7 @@ use rookery_host::without_links;
 
 use crate::{
     paths::{named, open_directory, remove_tree},
-    spec::{FileReaders, GuestFile, GuestSpec},
+    spec::{FileReaders, GuestFile, GuestSpec, GuestUser},
 };
 
 /// Paths and address of a guest as it sees them: what the words in its arguments and files stand
@@ -112,11 +112,11 @@ pub(crate) fn write_files(conf: &Path, spec: &GuestSpec, paths: &GuestPaths) -> 
 }
 
 /// Write a file that a user alone reads; it is closed to all others before anything is in it.
-fn write_for_user(path: &Path, text: &str, user: Option<u32>) -> io::Result<()> {
+fn write_for_user(path: &Path, text: &str, user: Option<GuestUser>) -> io::Result<()> {
     let mut file = without_links::replace(path)?;
     file.set_permissions(fs::Permissions::from_mode(0o400))?;
-    if let Some(user) = user {
-        fchown(&file, Some(user), Some(user))?;
+    if let Some(GuestUser { user, group }) = user {
+        fchown(&file, Some(user), Some(group))?;
     }
     file.write_all(text.as_bytes())
 }

@@ -69,7 +69,7 @@ pub use rookery_study::vm_shape::{
     Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network,
     NetworkShape, Pins, Pool, VmShape,
 };
-pub use spec::{CpuTime, FileReaders, GuestFile, GuestSpec};
+pub use spec::{CpuTime, FileReaders, GuestFile, GuestSpec, GuestUser};
 pub use storage::{InForce, Provision, Volume};
 pub use template::{
     Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,

@@ -10,7 +10,7 @@ use rookery_cast::{count_u16, truncate_u64};
 use rookery_guest::{CpuTime, Guest, GuestError, GuestSpec, Template, remove_all, start_all};
 use rookery_host::RunId;
 use rookery_stack::{
-    DatabaseLoader, GUEST_USER, Origin, RunningGuests, Service, StackContext, StackError,
+    DatabaseLoader, Origin, RunningGuests, Service, StackContext, StackError,
     TierAccess,
 };
 use rookery_store::Tuning;
@@ -357,7 +357,7 @@ fn make_guests(
             port: service.port,
             health: service.health,
             files: service.files,
-            user: Some(GUEST_USER),
+            user: Some(service.user),
             sockets: service.sockets,
         };
         guests.push(context.lab.create_with(template, &spec, provision)?);

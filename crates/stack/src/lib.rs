@@ -48,7 +48,7 @@ pub use definition::Stack;
 pub use error::StackError;
 pub use http_server::StopSignal;
 pub use open::{OpenStack, open, open_part, open_without_database};
-pub use service::{Service, USER as GUEST_USER};
+pub use service::Service;
 pub use supervised::SupervisedService;
 pub use template::builder_run;
 pub use tier::{StackPart, TierAccess};

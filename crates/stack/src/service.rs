@@ -1,10 +1,12 @@
 //! What one guest runs, whatever its stack.
 
-use rookery_guest::{GuestFile, Health};
+use rookery_guest::{GuestFile, GuestUser, Health};
 
 /// The user of everything in a container, and of the data that guests begin with: Debian's
 /// `www-data`. No guest of a stack is root.
-pub const USER: u32 = 33;
+pub(crate) const USER: u32 = 33;
+/// The same with its group.
+pub(crate) const GUEST: GuestUser = GuestUser::same(USER);
 
 /// What one guest runs.
 #[derive(Clone, Debug)]
@@ -19,4 +21,6 @@ pub struct Service {
     pub health: Health,
     /// Unix sockets below its data directory by which the host talks to it.
     pub sockets: Vec<String>,
+    /// As whom everything in the guest runs.
+    pub user: GuestUser,
 }

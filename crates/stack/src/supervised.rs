@@ -45,6 +45,7 @@ impl SupervisedService {
             port,
             health,
             sockets,
+            user: GUEST,
         }
     }
 }

@@ -132,14 +132,34 @@ pub struct GuestSpec {
     pub health: Health,
     /// Files that are written before each start, in place of those of the start before.
     pub files: Vec<GuestFile>,
-    /// User and group number of a container's first process, which then has no capability; `None` =
-    /// root, with the least set. `/tmp`, `/run` and `/dev/shm` are open to every user. Bare guests
-    /// ignore it: they are whoever made them.
-    pub user: Option<u32>,
+    /// User and group of a container's first process, which then has no capability; `None` = root,
+    /// with the least set. `/tmp`, `/run` and `/dev/shm` are open to every user. Bare guests ignore
+    /// it: they are whoever made them.
+    pub user: Option<GuestUser>,
     /// Unix sockets of the service below its data directory (plain components, as in `mysql.sock`)
     /// by which the host talks to it, see
     /// [`Guest::sockets_dir`](crate::Guest::sockets_dir).
     pub sockets: Vec<String>,
+}
+
+/// As whom a guest's processes run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestUser {
+    /// Number of the user.
+    pub user: u32,
+    /// Number of the only group.
+    pub group: u32,
+}
+
+impl GuestUser {
+    /// A user whose group has the same number.
+    #[must_use]
+    pub const fn same(number: u32) -> Self {
+        Self {
+            user: number,
+            group: number,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -167,7 +187,7 @@ mod tests {
                 text: "{port}".into(),
                 readers: FileReaders::GuestUser,
             }],
-            user: Some(33),
+            user: Some(GuestUser::same(33)),
             sockets: vec!["mysql.sock".into()],
             health: Health::Postgresql {
                 user: "oe".into(),

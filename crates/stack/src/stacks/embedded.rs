@@ -12,7 +12,7 @@ use crate::{
     Stack, StackContext, StackError,
     api::STOP_GRACE,
     embedded::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, audit, guest_args, load},
-    service::USER,
+    service::{GUEST, USER},
     template::{FileLoader, give_to_guests},
     workloads::{ShopWorkload, answer_purchase, found, shop_of, size_of},
 };
@@ -127,6 +127,7 @@ impl ClonedGuests for EmbeddedGuests {
             port: PORT,
             health: Health::Http(HEALTH_PATH.to_owned()),
             sockets: Vec::new(),
+            user: GUEST,
         })
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     BuiltStack, ClonedGuests, DatabaseLoader, DatabaseProbe, EffectiveSetting, Found, GuestStack,
     OrderentryStack, Origin, PoolRange, ProbedServer, Service, SqlStack, Stack, StackContext,
     StackError,
-    service::USER,
+    service::{GUEST, USER},
     template::{FileLoader, give_to_guests},
     workloads::{
         DATABASE_WORKLOADS, DatabaseContent, DatabaseWorkload, OrderentryContent, SqlContent,
@@ -161,6 +161,7 @@ impl<C: DatabaseContent> ClonedGuests for SqliteGuests<C> {
             port: PORT,
             health: Health::Http(HEALTH_PATH.to_owned()),
             sockets: vec![sqlite::SOCKET_FILE.to_owned()],
+            user: GUEST,
         })
     }
 }

@@ -18,7 +18,7 @@ use rookery_host::{RealHost, RunId};
 use super::copy::copy;
 use crate::{
     StackContext, StackError,
-    service::{Service, USER},
+    service::Service,
 };
 
 /// How long a server may take to write everything out.
@@ -53,7 +53,7 @@ pub(crate) fn build<T>(
         port: service.port,
         health: service.health,
         files: service.files,
-        user: Some(USER),
+        user: Some(service.user),
         sockets: service.sockets,
     };
     let mut own = own_lab(context)?;

@@ -7,7 +7,9 @@ use rustix::{
     process::geteuid,
 };
 
-use crate::{StackError, service::USER};
+use rookery_guest::GuestUser;
+
+use crate::{StackError, service::GUEST};
 
 /// Give the files that guests begin with, and the directory itself, to the guests' user; links are
 /// given, not followed. Who is not root makes guests of his own user alone, and keeps them.
@@ -15,17 +17,25 @@ use crate::{StackError, service::USER};
 /// # Errors
 /// When the system refuses.
 pub(crate) fn give_to_guests(directory: &Path) -> Result<(), StackError> {
+    give_to(directory, GUEST)
+}
+
+/// The same where guests run as somebody else.
+///
+/// # Errors
+/// When the system refuses.
+pub(crate) fn give_to(directory: &Path, owner: GuestUser) -> Result<(), StackError> {
     if !geteuid().is_root() {
         return Ok(());
     }
-    give(directory).map_err(|source| StackError::Io {
+    give(directory, owner).map_err(|source| StackError::Io {
         what: format!("giving {} to the guests' user", directory.display()),
         source,
     })
 }
 
-fn give(path: &Path) -> io::Result<()> {
-    let (user, group) = (Uid::from_raw(USER), Gid::from_raw(USER));
+fn give(path: &Path, owner: GuestUser) -> io::Result<()> {
+    let (user, group) = (Uid::from_raw(owner.user), Gid::from_raw(owner.group));
     chownat(
         CWD,
         path,
@@ -35,7 +45,7 @@ fn give(path: &Path) -> io::Result<()> {
     )?;
     if fs::symlink_metadata(path)?.is_dir() {
         for entry in fs::read_dir(path)? {
-            give(&entry?.path())?;
+            give(&entry?.path(), owner)?;
         }
     }
     Ok(())
@@ -58,7 +68,11 @@ mod tests {
         let before = fs::metadata(&other).expect("there").uid();
         give_to_guests(&data).expect("given");
         let owner = |path: &Path| fs::symlink_metadata(path).expect("there").uid();
-        let expected = if geteuid().is_root() { USER } else { before };
+        let expected = if geteuid().is_root() {
+            GUEST.user
+        } else {
+            before
+        };
         for path in ["", "inner", "inner/rows", "link"] {
             assert_eq!(owner(&data.join(path)), expected, "{path}");
         }

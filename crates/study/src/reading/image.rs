@@ -49,7 +49,10 @@ pub(super) fn check(sections: &Sections, context: &mut Context) {
     ];
     for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
         let why = match key {
-            "archive" => "no container image is made into machines",
+            "archive" => {
+                "no container image is made into machines: it has no kernel, and nobody knows as \
+                 whom it may run there"
+            }
             "secrets" => "no secret is put in machines: it would stay on a disk of theirs",
             "port" => "no service listens below port 1024 in machines: none is root",
             _ => "no command is run in machines",

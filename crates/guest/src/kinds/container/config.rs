@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::seccomp::seccomp;
 use crate::{
     cpu_quota::{quota_of, shares_of},
-    spec::GuestSpec,
+    spec::{GuestSpec, GuestUser},
     storage::Store,
 };
 
@@ -66,14 +66,15 @@ fn first_process(spec: &GuestSpec, context: &BundleContext<'_>) -> Value {
 
 /// A process of a guest: it has the guest's user and nothing that this user has not.
 pub(super) fn process(spec: &GuestSpec, words: &[String], environment: Vec<String>) -> Value {
+    let GuestUser { user, group } = spec.user.unwrap_or(GuestUser::same(0));
     json!({
         "terminal": false,
-        "user": { "uid": spec.user.unwrap_or(0), "gid": spec.user.unwrap_or(0) },
+        "user": { "uid": user, "gid": group },
         "cwd": "/",
         "args": words,
         "env": environment,
         "noNewPrivileges": true,
-        "capabilities": capabilities(spec.user),
+        "capabilities": capabilities(user),
     })
 }
 
@@ -83,7 +84,7 @@ const FIRST_FREE_PORT: u16 = 1024;
 /// Settings of the guest's own network: a service that is not root may listen at a low port where
 /// the guest's service has one.
 fn sysctls(spec: &GuestSpec) -> Value {
-    match spec.user {
+    match spec.user.map(|user| user.user) {
         Some(1..) if spec.port < FIRST_FREE_PORT => {
             json!({ "net.ipv4.ip_unprivileged_port_start": spec.port.to_string() })
         }
@@ -116,10 +117,10 @@ const READ_ONLY: [&str; 5] = [
 
 /// Root's least set: a service may listen below port 1024, and root may write data that another
 /// user's template holds. Others need none.
-fn capabilities(user: Option<u32>) -> Value {
+fn capabilities(user: u32) -> Value {
     let set = match user {
-        None | Some(0) => json!(["CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE"]),
-        Some(_) => json!([]),
+        0 => json!(["CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE"]),
+        _ => json!([]),
     };
     json!({ "bounding": set, "effective": set, "permitted": set })
 }
@@ -315,12 +316,15 @@ mod tests {
         assert_eq!(config["linux"]["cgroupsPath"], "/rookery/r/g1");
         let plain = super::config(
             &GuestSpec {
-                user: Some(33),
+                user: Some(GuestUser {
+                    user: 33,
+                    group: 44,
+                }),
                 ..spec()
             },
             &context,
         );
-        assert_eq!(plain["process"]["user"], json!({ "uid": 33, "gid": 33 }));
+        assert_eq!(plain["process"]["user"], json!({ "uid": 33, "gid": 44 }));
         assert_eq!(plain["process"]["capabilities"]["bounding"], json!([]));
         let low = json!({ "net.ipv4.ip_unprivileged_port_start": "80" });
         assert_eq!(plain["linux"]["sysctl"], low);

@@ -65,7 +65,7 @@ impl Seed {
                 "PATH".to_owned(),
                 "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
             )],
-            user: spec.user,
+            user: spec.user.map(|user| user.user),
             pids: spec.pids,
             files: spec
                 .files
@@ -181,7 +181,7 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{FileReaders, GuestFile, spec};
+    use crate::spec::{FileReaders, GuestFile, GuestUser, spec};
 
     fn run(id: &str) -> RunId {
         RunId::try_from(id.to_owned()).expect("valid")
@@ -195,7 +195,7 @@ mod tests {
                 text: "port={port}\n\"';\n".into(),
                 readers: FileReaders::All,
             }],
-            user: Some(33),
+            user: Some(GuestUser::same(33)),
             ..spec("g1")
         };
         let paths = GuestPaths {

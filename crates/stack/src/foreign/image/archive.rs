@@ -99,7 +99,44 @@ pub(super) fn completed(
             mode: 0o644,
         });
     }
+    add_volumes(&mut image, described);
     Ok(image)
+}
+
+/// Adds the volumes of the image to what guests write, the outermost of those that hold each other.
+/// A volume that the study writes into, by `data` or by files, is as the study says; one that every
+/// guest has is there already.
+fn add_volumes(image: &mut ImageUse, described: &ImageDescription) {
+    let mut volumes: Vec<String> = described.volumes.iter().filter_map(|path| plain(path)).collect();
+    volumes.sort_by_key(String::len);
+    for volume in volumes {
+        let of_guests = OF_GUESTS.iter().any(|own| within(&volume, &format!("/{own}")));
+        let taken = image
+            .data
+            .iter()
+            .any(|data| within(&volume, data) || within(data, &volume));
+        let has_file = image.files.iter().any(|file| within(&file.to, &volume));
+        if !(of_guests || taken || has_file) {
+            image.data.push(volume);
+        }
+    }
+}
+
+/// The path of a directory that a guest can have: from the root, of names alone.
+fn plain(path: &str) -> Option<String> {
+    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+    let good = path.starts_with('/')
+        && !names.is_empty()
+        && names
+            .iter()
+            .all(|name| ![".", ".."].contains(name) && !name.contains(char::is_control));
+    good.then(|| format!("/{}", names.join("/")))
+}
+
+/// Whether a path is a directory, or lies below it.
+fn within(path: &str, directory: &str) -> bool {
+    let rest = path.strip_prefix(directory);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn service(described: &ImageDescription) -> Result<ImageService, StackError> {
@@ -149,6 +186,39 @@ mod tests {
         for name in ["KEY", "ROOKERY_RUN"] {
             assert!(!image.environment.contains_key(name), "{name}");
         }
+    }
+
+    #[test]
+    fn volumes_are_data_where_the_study_says_nothing_else() {
+        let mut of_study = image();
+        of_study.data = vec!["/srv/own".to_owned()];
+        of_study.files.push(ImageFile {
+            to: "/var/www/html/index.php".to_owned(),
+            text: String::new(),
+            mode: 0o644,
+        });
+        let volumes = [
+            "/var/lib/app/cache",
+            "/var/lib/app/",
+            "/srv",
+            "/srv/own/inner",
+            "/var/www/html",
+            "/data",
+            "/tmp/x",
+            "/",
+            "relative",
+            "/a/../b",
+            "/var/lib/apparel",
+        ];
+        let described = ImageDescription {
+            volumes: volumes.map(str::to_owned).to_vec(),
+            ..described()
+        };
+        let image = completed(&of_study, &described).expect("whole");
+        assert_eq!(
+            image.data,
+            ["/srv/own", "/var/lib/app", "/var/lib/apparel"]
+        );
     }
 
     #[test]

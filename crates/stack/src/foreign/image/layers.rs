@@ -8,20 +8,21 @@
 use std::{
     fs, io,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
-use rookery_guest::{FillError, Template};
+use rookery_guest::{FillError, GuestUser, Template};
 use rookery_study::{ImageInstall, ImageRoot, ImageUse};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{NAME, archive, services};
+use super::{NAME, archive, links::resolved, services, user};
 use crate::{
     StackContext, StackError,
     root::RootRecipe,
+    service::GUEST,
     template::{
-        await_end, build, copy_out, copy_tree, data_layer, files_layer, give_to_guests, root,
+        await_end, build, copy_out, copy_tree, data_layer, files_layer, give_to, root,
     },
 };
 
@@ -29,31 +30,44 @@ use crate::{
 const VERSION: u32 = 1;
 /// The data directory, as guests see it.
 const DATA: &str = "/data";
-/// Most links that one path may lead through.
-const MOST_LINKS: u32 = 40;
 
-/// The template of an image, built or found.
+/// The template of an image, built or found, and as whom its guests run: `user` is what the image
+/// says of that.
 ///
 /// # Errors
 /// When a step fails; where it is the user's own, its words are in the error.
 pub(super) fn template(
     context: &StackContext<'_>,
     image: &ImageUse,
-) -> Result<Template, StackError> {
+    user: &str,
+) -> Result<(Template, GuestUser), StackError> {
     let root = base(context, image)?;
+    let user = user::of_image(user, &root.root)?;
     let files = files_layer(context, &root, files_description(image), |layer| {
         put_files(&root.root, layer, image).map_err(FillError::from)
     })?;
-    let empty = data_layer(context, Some(&files), data_description(image), |data| {
-        begin_data(context, &root.root, data, image).map(|()| None)
+    let description = for_user(data_description(image), user);
+    let empty = data_layer(context, Some(&files), description, |data| {
+        begin_data(context, &root.root, data, image)?;
+        give_to(data, user).map(|()| None)
     })?;
     let Some(install) = &image.install else {
-        return Ok(empty);
+        return Ok((empty, user));
     };
-    let description = install_description(image, install);
-    data_layer(context, Some(&files), description, |data| {
-        installed(context, &empty, image, install, data).map(|()| None)
-    })
+    let description = for_user(install_description(image, install), user);
+    let whole = data_layer(context, Some(&files), description, |data| {
+        installed(context, &empty, (image, user), install, data)?;
+        give_to(data, user).map(|()| None)
+    })?;
+    Ok((whole, user))
+}
+
+/// What decides data, with whose they are where that is not the user of all other guests.
+fn for_user(description: String, user: GuestUser) -> String {
+    match user {
+        GUEST => description,
+        GuestUser { user, group } => format!("{description}, of user {user}:{group}"),
+    }
 }
 
 /// The root on which everything else lies.
@@ -144,18 +158,18 @@ fn begin_data(
             fs::rename(parent.join(name), &place).map_err(|error| at(&place, error))?;
         }
     }
-    give_to_guests(data)
+    Ok(())
 }
 
 /// Let the user's own work make the data in a guest, and take them from there.
 fn installed(
     context: &StackContext<'_>,
     empty: &Template,
-    image: &ImageUse,
+    (image, user): (&ImageUse, GuestUser),
     install: &ImageInstall,
     data: &Path,
 ) -> Result<(), StackError> {
-    let (service, limit) = services::of_builder(image, install)?;
+    let (service, limit) = services::of_builder(image, install, user)?;
     build(context, empty, service, |guest| {
         context.building("image", "running `install`");
         await_end(context, guest, "`install` of [stack]", limit)?;
@@ -218,45 +232,6 @@ fn place_in(below: &Path, layer: &Path, path: &str) -> Result<PathBuf, StackErro
     Ok(place.join(name))
 }
 
-/// A relative path with the links of `root` followed as in it: none leads out of it. What is not
-/// there stays as it is.
-fn resolved(root: &Path, path: &Path) -> io::Result<PathBuf> {
-    let mut left: Vec<PathBuf> = parts(path);
-    let mut done = PathBuf::new();
-    let mut links = 0;
-    while let Some(part) = left.pop() {
-        if part == Path::new("..") {
-            done.pop();
-            continue;
-        }
-        let next = done.join(&part);
-        match fs::read_link(root.join(&next)) {
-            Ok(target) => {
-                links += 1;
-                if links > MOST_LINKS {
-                    return Err(io::Error::other("the path leads through too many links"));
-                }
-                if target.is_absolute() {
-                    done = PathBuf::new();
-                }
-                left.extend(parts(&target));
-            }
-            Err(_) => done = next,
-        }
-    }
-    Ok(done)
-}
-
-/// The parts of a path, the last first.
-fn parts(path: &Path) -> Vec<PathBuf> {
-    let names = path.components().rev().filter_map(|part| match part {
-        Component::Normal(name) => Some(PathBuf::from(name)),
-        Component::ParentDir => Some(PathBuf::from("..")),
-        _ => None,
-    });
-    names.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use rookery_study::{ImageFile, SecretSource};
@@ -292,6 +267,14 @@ mod tests {
         assert_eq!(link, Path::new("/data/var/lib/site"));
         image.files = vec![file("/loop/a")];
         assert!(put_files(&below, &layer, &image).is_err());
+    }
+
+    #[test]
+    fn data_of_another_user_are_another_template() {
+        let description = data_description(&image());
+        assert_eq!(for_user(description.clone(), GUEST), description);
+        let other = for_user(description.clone(), GuestUser::same(1000));
+        assert!(other.ends_with(", of user 1000:1000"), "{other}");
     }
 
     #[test]

@@ -3,12 +3,14 @@
 
 mod archive;
 mod layers;
+mod links;
 mod secrets;
 mod services;
+mod user;
 
 use std::{path::Path, time::Duration};
 
-use rookery_guest::{CommandVariables, Guest, Kind, Template};
+use rookery_guest::{CommandVariables, Guest, GuestUser, Kind, Template};
 use rookery_study::{ImageRoot, ImageUse, Point, PointData, Study, Workload, WorkloadKind};
 
 use super::commands::UserCommands;
@@ -43,11 +45,14 @@ impl ImageStack {
         }
     }
 
-    /// The image with what a container image says of itself.
-    fn completed(&self) -> Result<ImageUse, StackError> {
+    /// The image with what a container image says of itself, and as whom that wants to run.
+    fn completed(&self) -> Result<(ImageUse, String), StackError> {
         match archive::description(&self.image)? {
-            Some(described) => archive::completed(&self.image, &described),
-            None => Ok(self.image.clone()),
+            Some(described) => {
+                let image = archive::completed(&self.image, &described)?;
+                Ok((image, described.user))
+            }
+            None => Ok((self.image.clone(), String::new())),
         }
     }
 }
@@ -78,10 +83,12 @@ impl Stack for ImageStack {
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
-        let image = self.completed()?;
+        let (image, user) = self.completed()?;
+        let (template, user) = layers::template(context, &image, &user)?;
         let guests = ImageGuests {
-            template: layers::template(context, &image)?,
+            template,
             image,
+            user,
         };
         serve(NAME, Box::new(guests), &self.workload, data)
     }
@@ -99,6 +106,7 @@ impl Stack for ImageStack {
 struct ImageGuests {
     image: ImageUse,
     template: Template,
+    user: GuestUser,
 }
 
 impl ImageGuests {
@@ -125,7 +133,7 @@ impl ClonedGuests for ImageGuests {
     }
 
     fn service(&self, _point: &Point, _index: usize) -> Result<Service, StackError> {
-        services::of_guest(&self.image)
+        services::of_guest(&self.image, self.user)
     }
 }
 

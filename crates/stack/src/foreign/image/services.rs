@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{FileReaders, GuestFile, Health};
+use rookery_guest::{FileReaders, GuestFile, GuestUser, Health};
 use rookery_study::{ImageInstall, ImageService, ImageUse, Readiness, StopSignalName};
 use serde::Serialize;
 
@@ -54,9 +54,9 @@ struct ServicePart<'a> {
 ///
 /// # Errors
 /// When a secret cannot be read.
-pub(super) fn of_guest(image: &ImageUse) -> Result<Service, StackError> {
+pub(super) fn of_guest(image: &ImageUse, user: GuestUser) -> Result<Service, StackError> {
     let services = image.start_order().unwrap_or_default();
-    service(image, file(image, &services, None))
+    service(image, file(image, &services, None), user)
 }
 
 /// What the guest runs that makes the template: the services that the work needs, and the work.
@@ -67,13 +67,14 @@ pub(super) fn of_guest(image: &ImageUse) -> Result<Service, StackError> {
 pub(super) fn of_builder(
     image: &ImageUse,
     install: &ImageInstall,
+    user: GuestUser,
 ) -> Result<(Service, Duration), StackError> {
     let services = needed(image, &install.with);
     let times = services
         .iter()
         .map(|service| service.ready_within + service.grace);
     let limit = times.sum::<Duration>() + install.limit + MARGIN;
-    let service = service(image, file(image, &services, Some(install)))?;
+    let service = service(image, file(image, &services, Some(install)), user)?;
     Ok((service, limit))
 }
 
@@ -128,7 +129,11 @@ fn milliseconds(time: Duration) -> u64 {
 }
 
 /// The supervisor with a services file and the secrets, which the guest's user alone reads.
-fn service(image: &ImageUse, services: String) -> Result<Service, StackError> {
+fn service(
+    image: &ImageUse,
+    services: String,
+    user: GuestUser,
+) -> Result<Service, StackError> {
     let private = |path: String, text: String| GuestFile {
         path,
         text,
@@ -149,6 +154,7 @@ fn service(image: &ImageUse, services: String) -> Result<Service, StackError> {
             status: image.health_status,
         },
         sockets: Vec::new(),
+        user,
     })
 }
 
@@ -255,7 +261,8 @@ stop_signal = "INT"
         let mut image = image();
         let source = rookery_study::SecretSource::File(path.display().to_string());
         image.secrets.insert("KEY".to_owned(), source);
-        let service = of_guest(&image).expect("made");
+        let service = of_guest(&image, GuestUser::same(7)).expect("made");
+        assert_eq!(service.user, GuestUser::same(7));
         let key = service.files.iter().find(|file| file.path == "secrets/KEY");
         let key = key.expect("there");
         assert_eq!(
