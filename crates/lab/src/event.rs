@@ -119,6 +119,9 @@ pub enum Event {
         /// The metric that its workload is summed up by, all guests together; nothing where
         /// nothing was measured.
         headline: Option<Headline>,
+        /// How the databases of its guests were loaded, where it did that and nothing else: then
+        /// there are no limits.
+        load: Option<LoadEnd>,
         /// Whether QoS held; nothing if it was not judged.
         qos: Option<bool>,
     },
@@ -158,6 +161,15 @@ pub struct Headline {
     pub value: f64,
     /// Its rate in words: `orders/min`.
     pub rate: String,
+}
+
+/// How the databases of a trial were loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LoadEnd {
+    /// Time until the last of them was there, s.
+    pub load_time_s: f64,
+    /// Rows of all of them per second, while rows were made; nothing where that took no time.
+    pub rows_per_s: Option<f64>,
 }
 
 /// Who listens; called from the conducting thread and the driver's progress.

@@ -35,7 +35,7 @@ mod workloads;
 pub use ceiling::{CEILINGS, CeilingListener, Gauge};
 pub use conduct::{Conductor, Summary};
 pub use error::{LabError, TrialError};
-pub use event::{Event, Headline, Listener};
+pub use event::{Event, Headline, Listener, LoadEnd};
 pub use facts::{check_plan, describe_host, host_facts};
 pub use host_settings::check_profile;
 pub use lab_pool::labels;

@@ -12,7 +12,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use rookery_cast::truncate_u64;
-use rookery_lab::{Event, Headline};
+use rookery_lab::{Event, Headline, LoadEnd};
 
 use crate::{
     colour::{Colour, painted},
@@ -363,6 +363,7 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
             outcome,
             reasons,
             headline,
+            load,
             qos,
             ..
         } => {
@@ -375,13 +376,16 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
             let (limits, colour) = match qos {
                 _ if outcome == "failed" => ("", Colour::Red),
                 _ if outcome != "done" => ("", Colour::Yellow),
+                _ if load.is_some() => ("", Colour::Green),
                 Some(true) => (", limits met", Colour::Green),
                 Some(false) => (", limits missed", Colour::Yellow),
                 None => (", limits not judged", Colour::Yellow),
             };
-            let headline = headline.as_ref().map_or_else(String::new, |headline| {
-                format!(", {:.0} {}", headline.value, headline.rate)
-            });
+            let headline = match (load, headline) {
+                (Some(load), _) => format!(", {}", loaded(*load)),
+                (None, Some(headline)) => format!(", {:.0} {}", headline.value, headline.rate),
+                (None, None) => String::new(),
+            };
             let reasons: String = reasons
                 .iter()
                 .map(|reason| {
@@ -400,6 +404,19 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
         }
         Event::Remark { text } => line(bar, &format!("  note: {text}")),
         Event::RunEnded { .. } => bar.set_message(""),
+    }
+}
+
+/// `loaded in 4.2 s, 12300 rows/s`
+fn loaded(load: LoadEnd) -> String {
+    let rate = load
+        .rows_per_s
+        .map_or_else(String::new, |rate| format!(", {rate:.0} rows/s"));
+    let seconds = load.load_time_s;
+    if seconds < 10.0 {
+        format!("loaded in {seconds:.2} s{rate}")
+    } else {
+        format!("loaded in {seconds:.1} s{rate}")
     }
 }
 
@@ -434,6 +451,19 @@ mod tests {
         assert_eq!(pace.words(2.0), "about 58 s left");
         (pace.ended, pace.left, pace.grew) = (2, 4, true);
         assert_eq!(pace.words(40.0), "at least 1 min 20 s left");
+    }
+
+    #[test]
+    fn a_load_is_told_by_its_time_and_rate() {
+        let load = |load_time_s, rows_per_s| LoadEnd {
+            load_time_s,
+            rows_per_s,
+        };
+        assert_eq!(
+            loaded(load(4.2, Some(12_300.4))),
+            "loaded in 4.20 s, 12300 rows/s"
+        );
+        assert_eq!(loaded(load(61.25, None)), "loaded in 61.2 s");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use rookery_stats::{
     OtherProgram, ResourceSample, Surroundings, checks::Remark, qos, trial_checks::of_trial,
 };
 use rookery_store::{
-    AuditRow, GroupRecord, GuestAudit, GuestLog, Outcome, Reason, TrialRecord, Tuning,
+    AuditRow, GroupRecord, GuestAudit, GuestLog, LoadPlace, Outcome, Reason, TrialRecord, Tuning,
 };
 use rookery_study::Study;
 use rookery_workload::{Counters, Proof};
@@ -16,7 +16,7 @@ use rookery_stack::{AuditScope, Found};
 use super::{casualties::Starved, record::with_help};
 use crate::{
     error::TrialError,
-    event::{Event, Headline},
+    event::{Event, Headline, LoadEnd},
 };
 
 /// What was measured of one group.
@@ -285,7 +285,15 @@ pub(crate) fn ended(trial: u32, record: &TrialRecord) -> Event {
         reasons: texts(&record.reasons),
         headline: match &record.measurement {
             Some(measurement) => headline(measurement),
-            None => load_time(record),
+            None => load_end(record).map(|load| Headline {
+                metric: "load_time".to_owned(),
+                value: load.load_time_s,
+                rate: "s to load".to_owned(),
+            }),
+        },
+        load: match &record.measurement {
+            Some(_) => None,
+            None => load_end(record),
         },
         qos: limits_kept(record),
     }
@@ -319,13 +327,16 @@ fn headline(measurement: &Measurement) -> Option<Headline> {
     })
 }
 
-/// The time in which the last database of a trial was loaded.
-fn load_time(record: &TrialRecord) -> Option<Headline> {
-    let loads: Vec<DatabaseLoad> = record.loads.iter().map(|own| own.load).collect();
-    Some(Headline {
-        metric: "load_time".to_owned(),
-        value: DatabaseLoad::together(&loads)?.total_s(),
-        rate: "s to load".to_owned(),
+/// How the databases of a trial's guests were loaded; those of templates are another matter.
+fn load_end(record: &TrialRecord) -> Option<LoadEnd> {
+    let of_guests = record.loads.iter().filter_map(|own| match own.place {
+        LoadPlace::Guest(_) => Some(own.load),
+        LoadPlace::Template { .. } => None,
+    });
+    let together = DatabaseLoad::together(&of_guests.collect::<Vec<_>>())?;
+    Some(LoadEnd {
+        load_time_s: together.total_s(),
+        rows_per_s: together.rows_per_s(),
     })
 }
 
@@ -339,11 +350,12 @@ fn outcome_name(outcome: Outcome) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use rookery_store::LoadRecord;
+
     use super::*;
 
-    #[test]
-    fn a_trial_without_a_measurement_has_no_headline() {
-        let record = TrialRecord {
+    fn record_without_measurement() -> TrialRecord {
+        TrialRecord {
             outcome: Outcome::Failed,
             reasons: vec![Reason::new("error", "no clone")],
             measurement: None,
@@ -358,10 +370,49 @@ mod tests {
             tunings: Vec::new(),
             loads: Vec::new(),
             ready_s: 0.0,
-        };
-        let Event::TrialEnded { headline, qos, .. } = ended(1, &record) else {
+        }
+    }
+
+    #[test]
+    fn a_trial_without_a_measurement_has_no_headline() {
+        let Event::TrialEnded { headline, qos, .. } = ended(1, &record_without_measurement())
+        else {
             panic!("a trial ended")
         };
         assert!(headline.is_none() && qos.is_none());
+    }
+
+    #[test]
+    fn a_load_is_that_of_guests_and_not_of_templates() {
+        let load = |place, rows_s| LoadRecord {
+            place,
+            database: "1MB".to_owned(),
+            load: DatabaseLoad {
+                rows_s,
+                rows: 100,
+                ..DatabaseLoad::default()
+            },
+        };
+        let template = LoadPlace::Template {
+            digest: "d".to_owned(),
+            built: true,
+        };
+        let loaded = |loads| TrialRecord {
+            outcome: Outcome::Done,
+            loads,
+            ..record_without_measurement()
+        };
+        let told = |record: &TrialRecord| match ended(1, record) {
+            Event::TrialEnded { load, .. } => load,
+            other => panic!("{other:?}"),
+        };
+        let guest = |name: &str| LoadPlace::Guest(name.to_owned());
+        assert_eq!(told(&loaded(vec![load(template, 9.0)])), None);
+        let both = loaded(vec![load(guest("g1"), 2.0), load(guest("g2"), 4.0)]);
+        let expected = LoadEnd {
+            load_time_s: 4.0,
+            rows_per_s: Some(50.0),
+        };
+        assert_eq!(told(&both), Some(expected));
     }
 }

@@ -36,6 +36,13 @@ fn databases_are_loaded_and_nothing_else() {
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));
         let told = text(&output.stdout);
         assert!(told.contains("The shortest load took"), "{told}");
+        let lines = text(&output.stderr);
+        assert!(
+            lines.contains(": done, loaded in ")
+                && lines.contains(" rows/s")
+                && !lines.contains("limits not judged"),
+            "{lines}"
+        );
     }
     let run = place.export();
     // Two sizes x one and two guests x two repeats.
