@@ -39,13 +39,15 @@ pub trait Stack: Send + Sync {
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError>;
 
     /// Guests without data that are to be loaded with a database of `data`. What they stand on is
-    /// built or found.
+    /// built or found. A stack whose data are its own matter has none.
     ///
     /// # Errors
     /// As [`Stack::build`].
     fn loader(
         &self,
-        context: &StackContext<'_>,
+        _context: &StackContext<'_>,
         data: PointData,
-    ) -> Result<Box<dyn DatabaseLoader>, StackError>;
+    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
+        Err(StackError::other_data(self.name(), data))
+    }
 }

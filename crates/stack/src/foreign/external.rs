@@ -7,7 +7,7 @@ use rookery_study::{ExternalUse, Point, PointData, StackCommands, Study, Workloa
 
 use super::commands::UserCommands;
 use crate::{
-    AuditScope, BuiltStack, DatabaseLoader, EffectiveSetting, Found, GuestStack, Origin,
+    AuditScope, BuiltStack, EffectiveSetting, Found, GuestStack, Origin,
     RunningGuests, Stack, StackContext, StackError,
     page::get,
     workloads::{SERVED, serve},
@@ -68,14 +68,6 @@ impl Stack for ExternalStack {
             commands: self.commands.clone(),
         };
         serve(NAME, Box::new(guests), &self.workload, data)
-    }
-
-    fn loader(
-        &self,
-        _context: &StackContext<'_>,
-        data: PointData,
-    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
-        Err(StackError::other_data(NAME, data))
     }
 }
 

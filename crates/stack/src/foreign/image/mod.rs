@@ -15,7 +15,7 @@ use rookery_study::{ImageRoot, ImageUse, Point, PointData, Study, Workload, Work
 
 use super::commands::UserCommands;
 use crate::{
-    AuditScope, BuiltStack, ClonedGuests, DatabaseLoader, EffectiveSetting, Found, GuestStack,
+    AuditScope, BuiltStack, ClonedGuests, EffectiveSetting, Found, GuestStack,
     Origin, Service, Stack, StackContext, StackError,
     api::STOP_GRACE,
     page::get_with,
@@ -91,14 +91,6 @@ impl Stack for ImageStack {
             user,
         };
         serve(NAME, Box::new(guests), &self.workload, data)
-    }
-
-    fn loader(
-        &self,
-        _context: &StackContext<'_>,
-        data: PointData,
-    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
-        Err(StackError::other_data(NAME, data))
     }
 }
 

@@ -1,14 +1,50 @@
 //! One value or several: a factor.
 
 use serde_json::{Value as Json, json};
-use toml::{Spanned, de::DeValue};
+use toml::{
+    Spanned,
+    de::{DeArray, DeValue},
+};
 
 use crate::{
     grammar::{At, Context, Kind},
     problem::Code,
 };
 
-/// One value, or a list of up to `most` different ones.
+/// How many elements a list may have, and what helps where there are more.
+pub(super) struct Bound {
+    pub(super) most: usize,
+    pub(super) help: &'static str,
+}
+
+impl Bound {
+    /// Hands every element of the list `value` to `read`, so that the problems of all of them are
+    /// told; nothing where there are too many.
+    pub(super) fn each(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        list: &DeArray<'_>,
+        at: &At,
+        context: &mut Context,
+        mut read: impl FnMut(&Spanned<DeValue<'_>>, &At, &mut Context),
+    ) -> Option<()> {
+        if list.len() > self.most {
+            let message = format!(
+                "{at} has {} values, at most {} are allowed",
+                list.len(),
+                self.most
+            );
+            return context.refuse(Code::TooMany, value.span(), message, self.help);
+        }
+        for (index, element) in list.iter().enumerate() {
+            read(element, &at.element(index), context);
+        }
+        Some(())
+    }
+}
+
+/// One value, or a list of up to `most` different ones: a factor, each level a point of its own.
+/// Where a value is itself a list, see [`Values`](super::Values).
 pub(crate) struct ListOf<K> {
     pub(crate) kind: K,
     pub(crate) most: usize,
@@ -38,24 +74,14 @@ where
                 at.write(&self.kind.example()),
             );
         }
-        if list.len() > self.most {
-            let message = format!(
-                "{at} has {} values, at most {} are allowed",
-                list.len(),
-                self.most
-            );
-            return context.refuse(
-                Code::TooMany,
-                value.span(),
-                message,
-                "split the study into several files",
-            );
-        }
-        let mut values: Vec<Option<K::Value>> = Vec::with_capacity(list.len());
-        for (index, element) in list.iter().enumerate() {
-            let at = at.element(index);
+        let bound = Bound {
+            most: self.most,
+            help: "split the study into several files",
+        };
+        let mut values: Vec<Option<K::Value>> = Vec::with_capacity(list.len().min(self.most));
+        bound.each(value, list, at, context, |element, at, context| {
             context.spans.insert(at.path.clone(), element.span());
-            let read = self.kind.read(element, &at, context);
+            let read = self.kind.read(element, at, context);
             if read.is_some() && values.contains(&read) {
                 let message = format!("{at} has the same value twice");
                 context.refuse::<()>(
@@ -66,7 +92,7 @@ where
                 );
             }
             values.push(read);
-        }
+        })?;
         values.into_iter().collect()
     }
 

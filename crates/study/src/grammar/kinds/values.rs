@@ -3,13 +3,14 @@
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
+use super::list::Bound;
 use crate::{
     grammar::{At, Context, Kind, written_key},
     problem::Code,
     source::quoted,
 };
 
-/// One value, or a list of them.
+/// One value, or a list of them: together they are the value of the key.
 pub(crate) struct Values<K> {
     pub(crate) kind: K,
     pub(crate) most: usize,
@@ -27,20 +28,14 @@ impl<K: Kind> Kind for Values<K> {
         let DeValue::Array(list) = value.get_ref() else {
             return self.kind.read(value, at, context).map(|one| vec![one]);
         };
-        if list.len() > self.most {
-            let message = format!(
-                "{at} has {} values, at most {} are allowed",
-                list.len(),
-                self.most
-            );
-            return context.refuse(Code::TooMany, value.span(), message, "remove some of them");
-        }
-        // All of them, so that the problems of each are told.
-        let values: Vec<Option<K::Value>> = list
-            .iter()
-            .enumerate()
-            .map(|(index, element)| self.kind.read(element, &at.element(index), context))
-            .collect();
+        let bound = Bound {
+            most: self.most,
+            help: "remove some of them",
+        };
+        let mut values: Vec<Option<K::Value>> = Vec::with_capacity(list.len().min(self.most));
+        bound.each(value, list, at, context, |element, at, context| {
+            values.push(self.kind.read(element, at, context));
+        })?;
         values.into_iter().collect()
     }
 

@@ -19,6 +19,46 @@ pub(in crate::workloads) struct MixKeys {
     pub(in crate::workloads) next: Vec<Option<Vec<(String, f64)>>>,
 }
 
+/// Where the keys of a workload hold those of its mix.
+pub(in crate::workloads) struct MixPlaces<'k> {
+    pub(in crate::workloads) script: &'k mut Option<Vec<String>>,
+    pub(in crate::workloads) start: &'k mut Option<Vec<(String, f64)>>,
+    pub(in crate::workloads) session: &'k mut Option<u32>,
+    /// By operation: `weight` and `next`.
+    pub(in crate::workloads) operations: Vec<OperationPlaces<'k>>,
+}
+
+/// `weight` and `next` of an operation.
+pub(in crate::workloads) type OperationPlaces<'k> =
+    (&'k mut Option<f64>, &'k mut Option<Vec<(String, f64)>>);
+
+impl MixPlaces<'_> {
+    /// Takes what the keys say of the mix.
+    pub(in crate::workloads) fn take(self) -> MixKeys {
+        let operations = self.operations.into_iter();
+        let (weights, next) = operations
+            .map(|(weight, next)| (weight.take(), next.take()))
+            .unzip();
+        MixKeys {
+            script: self.script.take(),
+            start: self.start.take(),
+            session: self.session.take(),
+            weights,
+            next,
+        }
+    }
+
+    /// Puts a mix into the keys.
+    pub(in crate::workloads) fn put(self, mix: MixKeys) {
+        (*self.script, *self.start, *self.session) = (mix.script, mix.start, mix.session);
+        let of_operations = mix.weights.into_iter().zip(mix.next);
+        for ((weight, next), (own_weight, own_next)) in self.operations.into_iter().zip(of_operations)
+        {
+            (*weight, *next) = (own_weight, own_next);
+        }
+    }
+}
+
 impl MixKeys {
     /// The walk of operations of these names; nothing where it was refused.
     pub(in crate::workloads) fn build(

@@ -23,7 +23,7 @@ use super::{
         feeders::{self, FeederPlace},
         file::{Content as _, content, refuse_beside},
         keys::FeederKeys,
-        mix::{self, MixKeys},
+        mix::{self, MixPlaces},
         refuse_no_operations, words,
     },
     web_pace,
@@ -149,7 +149,7 @@ impl HttpKeys {
 
     fn workload(&mut self, defaults: Defaults, context: &mut Context) -> Option<HttpWorkload> {
         let before = context.findings.len();
-        let mix = take_mix(&mut self.content);
+        let mix = mix_places(&mut self.content).take();
         let keys = std::mem::take(&mut self.content);
         let feeders = feeders::build(
             keys.feeder.clone().unwrap_or_default(),
@@ -241,10 +241,8 @@ impl HttpKeys {
             insecure: Some(workload.tls.insecure),
             ..ContentKeys::default()
         };
-        put_mix(
-            mix::keys_of(&workload.walk, &names_of(workload)),
-            &mut content,
-        );
+        let mix = mix::keys_of(&workload.walk, &names_of(workload));
+        mix_places(&mut content).put(mix);
         Self {
             study: StudyKeys {
                 database: Some(database.clone()),
@@ -262,23 +260,16 @@ impl HttpKeys {
     }
 }
 
-/// What the keys say of the mix.
-fn take_mix(keys: &mut ContentKeys) -> MixKeys {
-    let operations: &mut [OperationKeys] = keys.operation.as_deref_mut().unwrap_or_default();
-    MixKeys {
-        script: keys.script.take(),
-        start: keys.start.take(),
-        session: keys.session_operations,
-        weights: operations.iter().map(|one| one.weight).collect(),
-        next: operations.iter_mut().map(|one| one.next.take()).collect(),
-    }
-}
-
-fn put_mix(mix: MixKeys, keys: &mut ContentKeys) {
-    (keys.script, keys.start, keys.session_operations) = (mix.script, mix.start, mix.session);
-    let of_operations = mix.weights.into_iter().zip(mix.next);
-    for (one, (weight, next)) in keys.operation.iter_mut().flatten().zip(of_operations) {
-        (one.weight, one.next) = (weight, next);
+/// Where the keys hold those of the mix.
+fn mix_places(keys: &mut ContentKeys) -> MixPlaces<'_> {
+    let operations = keys.operation.iter_mut().flatten();
+    MixPlaces {
+        script: &mut keys.script,
+        start: &mut keys.start,
+        session: &mut keys.session_operations,
+        operations: operations
+            .map(|one| (&mut one.weight, &mut one.next))
+            .collect(),
     }
 }
 
