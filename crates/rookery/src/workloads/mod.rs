@@ -2,10 +2,13 @@
 
 mod arrivals;
 mod dvdstore;
+mod file;
 mod http;
 mod measured;
 mod orderentry;
+mod phases;
 mod sample;
+mod sql;
 
 use clap::Subcommand;
 use rookery_study::{Document, Variant, Workload};
@@ -104,6 +107,8 @@ pub(crate) enum DriveCommand {
     Orderentry(Box<orderentry::drive::DriveOrderentryArgs>),
     /// Users of a web workload that a file describes
     Http(Box<http::drive::DriveHttpArgs>),
+    /// Users of a database workload that a file describes
+    Sql(Box<sql::drive::DriveSqlArgs>),
 }
 
 impl DriveCommand {
@@ -113,6 +118,7 @@ impl DriveCommand {
             Self::Dvdstore(args) => dvdstore::drive::run(args),
             Self::Orderentry(args) => orderentry::drive::run(args),
             Self::Http(args) => http::drive::run(args),
+            Self::Sql(args) => sql::drive::run(args),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use crate::common::{Place, code, text, went_to_its_end};
 
-pub(crate) struct App(Child);
+pub(crate) struct App(pub(crate) Child);
 
 impl Drop for App {
     fn drop(&mut self) {

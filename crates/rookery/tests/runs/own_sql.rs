@@ -1,10 +1,22 @@
 //! Statements as data through the whole laboratory: on each database, with what was acknowledged
 //! found again, and a study whose statements the database refuses.
 
-use crate::common::{
-    Place, code, metric,
-    orderentry::{database_tests, number},
-    text,
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    process::Stdio,
+};
+
+use serde_json::Value;
+
+use crate::{
+    common::{
+        Place, code, metric,
+        orderentry::{database_tests, number},
+        text,
+    },
+    drive::App,
 };
 
 const STATEMENTS: &str = r#"
@@ -157,4 +169,74 @@ fn what_the_database_refuses_is_said_with_the_statement() {
     let (code, said) = refused("SELECT id, title FROM", "SELECT id, titel FROM");
     assert_ne!(code, 0, "{said}");
     assert!(said.contains("titel"), "{said}");
+}
+
+/// An empty database that runs, with its address.
+fn running_database(place: &Place) -> (App, String) {
+    let port = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
+        .port();
+    let data = place.dir.path().join("database");
+    fs::create_dir(&data).expect("made");
+    let data = data.display().to_string();
+    let listen = format!("127.0.0.1:{port}");
+    let args = ["app", "orderentry", "--data", &data, "--listen", &listen];
+    let mut child = place
+        .rookery(&args)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("rookery starts");
+    let stderr = child.stderr.take().expect("piped");
+    let mut lines = BufReader::new(stderr).lines();
+    assert!(
+        lines.any(|line| line.is_ok_and(|line| line.starts_with("serving"))),
+        "the database says that it serves"
+    );
+    (App(child), format!("sqlite+oe://{listen}/"))
+}
+
+#[test]
+fn a_database_that_runs_already_is_driven_by_a_workload_file() {
+    let place = Place::new();
+    let (_database, target) = running_database(&place);
+    let file = place.dir.path().join("notes.toml");
+    let statements = STATEMENTS.replace("[[workload.", "[[");
+    fs::write(&file, format!("think_time = \"10ms\"\n{statements}")).expect("written");
+    let file = file.display().to_string();
+    let drive = |more: &[&str]| {
+        let mut args = vec![
+            "drive", "sql", "--workload", &file, "--target", &target, "--users", "2", "--seconds",
+            "1", "--ramp-up", "100ms", "--settle", "100ms",
+        ];
+        args.extend(more);
+        place.rookery(&args).output().expect("rookery starts")
+    };
+    let refused = drive(&[]);
+    assert_ne!(code(&refused), 0, "there are no tables yet");
+    // Void runs end with 6, on a busy machine.
+    let measured = |output: &std::process::Output| {
+        assert!(
+            [0, 6].contains(&code(output)),
+            "{}",
+            text(&output.stderr)
+        );
+    };
+    for more in [&["--setup", "--json"][..], &["--json"]] {
+        let output = drive(more);
+        measured(&output);
+        let value: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let audit = &value["audits"][0];
+        assert_eq!(audit["what"], "copies");
+        assert_eq!(audit["consistent"], true, "{audit}");
+        assert!(audit["acknowledged"].as_u64() > Some(0), "{audit}");
+        assert_eq!(audit["found"], audit["acknowledged"], "{audit}");
+    }
+    let output = drive(&[]);
+    measured(&output);
+    let told = text(&output.stdout);
+    assert!(
+        told.contains("copies: ") && told.contains(" found") && told.contains("2 users, closed loop"),
+        "{told}"
+    );
 }

@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{file, try_out::TryArgs};
+use rookery_study::HttpUse;
+
+use super::try_out::TryArgs;
 use crate::{
     exit::{Code, Failure},
     output, problems,
+    workloads::file,
 };
 
 #[derive(Debug, Args)]
@@ -22,7 +25,7 @@ pub(crate) struct CheckWorkloadArgs {
 }
 
 pub(crate) fn run(args: &CheckWorkloadArgs) -> Result<Code, Failure> {
-    let wanted = match file::parse(&args.file)? {
+    let wanted = match file::parse(&args.file, HttpUse::parse_file)? {
         Ok(wanted) => wanted,
         Err(problems) if args.json => {
             let all: Vec<_> = problems.list().iter().map(problems::as_json).collect();

@@ -1,16 +1,14 @@
 //! `rookery drive http`: only the driver, against a site that already runs.
 
-use std::{net::IpAddr, path::PathBuf, time::Duration};
+use std::{net::IpAddr, path::PathBuf};
 
 use clap::Args;
-use rookery_driver::Phases;
 use rookery_stats::{GuestMeasurement, Measurement, faults};
-use rookery_study::parse_duration;
+use rookery_study::HttpUse;
 use rookery_web::{Assignment, Config, Limits, Script, workloads::http::HttpScript};
 use rookery_workload::DelayDistribution;
 
 use super::{
-    file,
     search::{self, SearchArgs},
     target::{Target, TrustArgs},
 };
@@ -21,7 +19,8 @@ use crate::{
     signals,
     workloads::{
         arrivals::{self, OpenArgs},
-        measured,
+        file, measured,
+        phases::PhaseArgs,
     },
 };
 
@@ -48,24 +47,8 @@ pub(crate) struct DriveHttpArgs {
     load: OpenArgs,
     #[command(flatten)]
     search: SearchArgs,
-    /// Users start evenly over this time
-    #[arg(long, default_value = "2s", value_parser = parse_duration)]
-    ramp_up: Duration,
-    /// Time from the end of ramp-up to the measured window
-    #[arg(long, visible_alias = "warm-up", default_value = "3s", value_parser = parse_duration)]
-    settle: Duration,
-    /// The measured window
-    #[arg(long, visible_alias = "run-time", default_value = "30s", value_parser = parse_duration)]
-    steady: Duration,
-    /// The measured window in seconds
-    #[arg(long, conflicts_with = "steady", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    seconds: Option<u64>,
-    /// How long operations under way are awaited at the end
-    #[arg(long, default_value = "5s", value_parser = parse_duration)]
-    drain: Duration,
-    /// Limit on one operation that has none of its own
-    #[arg(long, default_value = "10s", value_parser = parse_duration)]
-    timeout: Duration,
+    #[command(flatten)]
+    phases: PhaseArgs,
     #[command(flatten)]
     trust: TrustArgs,
     /// CPUs of the driver, such as 1 or 2-3 [default: the last CPU]
@@ -150,7 +133,7 @@ fn nothing_answered(target: &GuestMeasurement) -> Failure {
 }
 
 fn config(args: &DriveHttpArgs) -> Result<Config, Failure> {
-    let mut wanted = file::load(&args.workload)?;
+    let mut wanted = file::load(&args.workload, HttpUse::parse_file)?;
     args.trust.put_into(&mut wanted.workload.tls)?;
     let targets: Vec<Target> = args
         .target
@@ -170,19 +153,13 @@ fn config(args: &DriveHttpArgs) -> Result<Config, Failure> {
         assignments: targets.iter().zip(&args.target).map(assignment).collect(),
         network: None,
         cpus: measured::driver_cpus(args.cpus.as_deref())?,
-        phases: Phases {
-            ramp_up: args.ramp_up,
-            settle: args.settle,
-            steady: args.seconds.map_or(args.steady, Duration::from_secs),
-            ramp_down: Duration::ZERO,
-            drain: args.drain,
-        },
+        phases: args.phases.phases(),
         load: arrivals::load(&args.load)?,
         pacing: wanted.pacing,
         think_time: wanted.workload.mean_delay(),
         // Each operation has a pause of its own.
         think_distribution: DelayDistribution::Constant,
-        timeout: args.timeout,
+        timeout: args.phases.timeout,
         limits: Limits::default(),
         seed: args.seed,
         confirmed_targets: targets

@@ -2,7 +2,6 @@
 
 pub(crate) mod check;
 pub(crate) mod drive;
-mod file;
 pub(crate) mod from_har;
 mod search;
 mod target;

@@ -6,10 +6,10 @@ use clap::Args;
 use rookery_web::workloads::http::SiteName;
 use rookery_workload::http::Tls;
 
-use super::file;
 use crate::{
     address::address_of,
     exit::{Code, Failure},
+    workloads::file,
 };
 
 /// Whose certificate a site must have, beside what the workload says.

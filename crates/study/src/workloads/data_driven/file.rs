@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 
-use super::refuse_file;
+use super::{CompanionsHandle, refuse_file};
 use crate::{
+    Companion,
     companions::{CompanionText, Companions},
     grammar::{
         Context, HomeOf, KeyInfo, Reader, keys,
         kinds::{Choice, Time},
     },
-    problem::Code,
+    problem::{Code, Problems},
 };
 use rookery_workload::DelayDistribution;
 
@@ -37,6 +38,40 @@ pub(in crate::workloads) trait Content: Sized {
     fn read(reader: &mut Reader<'_, '_, '_>) -> Self;
 
     fn has_operations(&self) -> bool;
+}
+
+/// Reads a workload file by itself. `file_name` is used in messages; `files` are those that it
+/// names. `study` are the keys of a study that says nothing, `pauses` what they say of pauses;
+/// `build` makes a workload of them and of the file's.
+///
+/// # Errors
+/// All problems of the file at once.
+pub(in crate::workloads) fn parse_alone<K, C: Content, U>(
+    (file_name, text, files): (&str, &str, &[Companion]),
+    study: fn(&mut Reader<'_, '_, '_>) -> K,
+    pauses: for<'k> fn(&'k mut K) -> Pauses<'k>,
+    build: impl FnOnce(K, C, CompanionsHandle, &mut Context) -> Option<U>,
+) -> Result<U, Problems> {
+    let (source, companions) = Companions::load(file_name, text, files);
+    let mut context = Context {
+        companions: companions.clone(),
+        ..Context::default()
+    };
+    let mut keys = {
+        let mut nothing = Reader::new(None, "workload", 0..0, NOWHERE, &mut context);
+        study(&mut nothing)
+    };
+    let file = CompanionText {
+        padded: text,
+        start: 0,
+    };
+    let content = content_of(file, pauses(&mut keys), &mut context);
+    let wanted = content
+        .and_then(|content| build(keys, content, CompanionsHandle(companions), &mut context));
+    match wanted {
+        Some(wanted) if context.findings.is_empty() => Ok(wanted),
+        _ => Err(Problems::new(&source, context.findings)),
+    }
 }
 
 /// What a study says of pauses; a workload file may say it, too.

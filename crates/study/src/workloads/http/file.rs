@@ -6,15 +6,11 @@ use super::{
 };
 use crate::{
     Companion,
-    companions::{CompanionText, Companions},
     grammar::{Context, KeyInfo, Reader},
     problem::Problems,
     workloads::{
         Pace,
-        data_driven::{
-            CompanionsHandle,
-            file::{Content, NOWHERE, Pauses, content_of},
-        },
+        data_driven::file::{Content, Pauses, parse_alone},
     },
 };
 
@@ -52,28 +48,16 @@ impl HttpUse {
     /// # Errors
     /// All problems of the file at once, each with its line and its help.
     pub fn parse_file(file_name: &str, text: &str, files: &[Companion]) -> Result<Self, Problems> {
-        let (source, companions) = Companions::load(file_name, text, files);
-        let mut context = Context {
-            companions: companions.clone(),
-            ..Context::default()
+        let build = |study, content, companions, context: &mut Context| {
+            let keys = HttpKeys {
+                study,
+                content,
+                file: Some(String::new()),
+                companions,
+            };
+            keys.build(Some(Pace::Think), context)
         };
-        let nothing = Reader::new(None, "workload", 0..0, NOWHERE, &mut context);
-        let mut study = StudyKeys::read(&mut { nothing });
-        let file = CompanionText {
-            padded: text,
-            start: 0,
-        };
-        let pauses = study.pauses();
-        let content = content_of(file, pauses, &mut context);
-        let keys = content.map(|content| HttpKeys {
-            study,
-            content,
-            file: Some(String::new()),
-            companions: CompanionsHandle(companions),
-        });
-        match keys.and_then(|keys| keys.build(Some(Pace::Think), &mut context)) {
-            Some(wanted) if context.findings.is_empty() => Ok(wanted),
-            _ => Err(Problems::new(&source, context.findings)),
-        }
+        let file = (file_name, text, files);
+        parse_alone(file, StudyKeys::read, StudyKeys::pauses, build)
     }
 }

@@ -1,9 +1,17 @@
 //! A database workload in a file of its own.
 
-use super::keys::{ContentKeys, StudyKeys};
+use super::{
+    SqlKeys, SqlUse,
+    keys::{ContentKeys, StudyKeys},
+};
 use crate::{
-    grammar::{KeyInfo, Reader},
-    workloads::data_driven::file::{Content, Pauses},
+    Companion,
+    grammar::{Context, KeyInfo, Reader},
+    problem::Problems,
+    workloads::{
+        Pace,
+        data_driven::file::{Content, Pauses, parse_alone},
+    },
 };
 
 impl Content for ContentKeys {
@@ -30,5 +38,26 @@ impl StudyKeys {
             think_time: &mut self.think_time,
             distribution: &mut self.think_distribution,
         }
+    }
+}
+
+impl SqlUse {
+    /// Reads a workload file by itself. `file_name` is used in messages; `files` are those that it
+    /// names.
+    ///
+    /// # Errors
+    /// All problems of the file at once, each with its line and its help.
+    pub fn parse_file(file_name: &str, text: &str, files: &[Companion]) -> Result<Self, Problems> {
+        let build = |study, content, companions, context: &mut Context| {
+            let keys = SqlKeys {
+                study,
+                content,
+                file: Some(String::new()),
+                companions,
+            };
+            keys.build(Some(Pace::Think), context)
+        };
+        let file = (file_name, text, files);
+        parse_alone(file, StudyKeys::read, StudyKeys::pauses, build)
     }
 }

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
-use rookery_study::{HttpUse, MOST_COMPANION_BYTES, Problems, names_in_companion};
+use rookery_study::{Companion, MOST_COMPANION_BYTES, Problems, names_in_companion};
 
 use crate::{
     companions,
     exit::{Code, Failure},
 };
+
+/// What reads a workload file: its name for messages, its text, the files that it names.
+pub(super) type Parse<U> = fn(&str, &str, &[Companion]) -> Result<U, Problems>;
 
 /// The text of a file that was named on the command line.
 pub(super) fn text(path: &Path) -> Result<String, Failure> {
@@ -21,7 +24,7 @@ pub(super) fn text(path: &Path) -> Result<String, Failure> {
 }
 
 /// Reads a workload file: what it says, or what is wrong with it.
-pub(super) fn parse(path: &Path) -> Result<Result<HttpUse, Problems>, Failure> {
+pub(super) fn parse<U>(path: &Path, parse: Parse<U>) -> Result<Result<U, Problems>, Failure> {
     let text = text(path)?;
     if text.len() > MOST_COMPANION_BYTES {
         let what = format!(
@@ -31,14 +34,10 @@ pub(super) fn parse(path: &Path) -> Result<Result<HttpUse, Problems>, Failure> {
         return Err(Failure::new(Code::Usage, what).help("is this a workload file?"));
     }
     let files = companions::beside(path, names_in_companion("", &text));
-    Ok(HttpUse::parse_file(
-        &path.display().to_string(),
-        &text,
-        &files,
-    ))
+    Ok(parse(&path.display().to_string(), &text, &files))
 }
 
 /// Reads a workload file that must be right.
-pub(super) fn load(path: &Path) -> Result<HttpUse, Failure> {
-    parse(path)?.map_err(Failure::from_problems)
+pub(super) fn load<U>(path: &Path, parsed: Parse<U>) -> Result<U, Failure> {
+    parse(path, parsed)?.map_err(Failure::from_problems)
 }

@@ -1,0 +1,3 @@
+//! Database workloads as data: their command.
+
+pub(crate) mod drive;
