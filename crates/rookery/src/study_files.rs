@@ -19,15 +19,8 @@ use crate::{
 const INDEX: &str = "index.json";
 
 /// The files of a study that was read from `path`, or is built in (`None`), and the container images
-/// of its plan.
-///
-/// # Errors
-/// When an image cannot be read.
-pub(crate) fn of_study(
-    document: &Document,
-    plan: &Plan,
-    path: Option<&Path>,
-) -> Result<Vec<StudyFile>, Failure> {
+/// of its plan. What cannot be read is left to those who need it.
+pub(crate) fn of_study(document: &Document, plan: &Plan, path: Option<&Path>) -> Vec<StudyFile> {
     let directory = path.map(directory_of);
     let texts = document.files().map(|(name, text)| StudyFile {
         name: name.to_owned(),
@@ -40,10 +33,10 @@ pub(crate) fn of_study(
     let mut files: Vec<StudyFile> = texts.collect();
     for archive in archives(plan) {
         if files.iter().all(|file| file.name != archive) {
-            files.push(of_archive(&archive)?);
+            files.extend(of_archive(&archive));
         }
     }
-    Ok(files)
+    files
 }
 
 /// The directory of a study, from the root where that can be told.
@@ -68,15 +61,8 @@ fn archives(plan: &Plan) -> Vec<String> {
     paths.collect()
 }
 
-fn of_archive(path: &str) -> Result<StudyFile, Failure> {
-    let (bytes, sha256) = digest(Path::new(path)).map_err(|error| {
-        Failure::new(
-            Code::Study,
-            format!("cannot read the container image: {error}"),
-        )
-        .at(path)
-        .help("name an OCI layout or archive, or what `docker save` or `podman save` wrote")
-    })?;
+fn of_archive(path: &str) -> io::Result<StudyFile> {
+    let (bytes, sha256) = digest(Path::new(path))?;
     Ok(StudyFile {
         name: path.to_owned(),
         path: Some(path.to_owned()),

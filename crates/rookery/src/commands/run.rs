@@ -124,7 +124,7 @@ fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summa
     targets::refuse_unconfirmed(&plan, &args.confirm_target)?;
     let built_in = studies::named_by(path)?.map(|study| study.file());
     let read_from = built_in.is_none().then_some(path);
-    let files = study_files::of_study(&document, &plan, read_from)?;
+    let files = study_files::of_study(&document, &plan, read_from);
     let path = built_in.as_deref().unwrap_or(path);
     let (text, study) = (document.text(), document.study());
     Ok(conductor.start(path, text, &files, study, &plan)?)
