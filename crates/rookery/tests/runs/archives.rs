@@ -1,4 +1,5 @@
-//! A container image that another program made, as guests: it runs what it says itself.
+//! A container image that another program made, as guests: it runs what it says itself, as the user
+//! and with the volume that it names.
 
 use std::{fs, path::Path, process::Command};
 
@@ -22,7 +23,8 @@ done
 library=$(/usr/bin/python3 -c 'import os; print(os.path.dirname(os.__file__))')
 mkdir -p "$root$library"
 cp -r "$library/." "$root$library"
-mkdir -p "$root/srv" "$root/var/lib/records"
+mkdir -p "$root/srv" "$root/var/lib/records" "$root/etc"
+printf 'root:x:0:0::/:/bin/sh\nkeeper:x:1500:1600::/:/bin/sh\n' > "$root/etc/passwd"
 ln -s /etc "$root/tmp"
 "#;
 
@@ -61,6 +63,8 @@ fn archive(place: &Path) -> String {
         "--config.cmd=--listen",
         "--config.cmd=0.0.0.0:8080",
         "--config.workingdir=/srv",
+        "--config.user=keeper",
+        "--config.volume=/var/lib/records",
         "--config.env=PATH=/usr/bin:/bin",
     ]);
     must(Command::new("tar").args(["-cf", &archive, "-C", &layout, "."]));
@@ -72,11 +76,10 @@ fn study(archive: &str) -> String {
         r#"kind = "image"
 archive = {archive:?}
 reference = "1.0"
-data = ["/var/lib/records"]
 port = 8080
 health = "/health"
 install = ["python3", "/srv/records.py", "reset", "/var/lib/records/all", "50", "24"]
-audit = ["sh", "-c", "python3 /srv/records.py audit /var/lib/records/all 50 | grep '^new records'"]
+audit = ["sh", "-c", "python3 -c 'import os; assert (os.getuid(), os.getgid()) == (1500, 1600)' && python3 /srv/records.py audit /var/lib/records/all 50 | grep '^new records'"]
 
 "#
     );
