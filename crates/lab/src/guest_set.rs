@@ -10,8 +10,7 @@ use rookery_cast::{count_u16, truncate_u64};
 use rookery_guest::{CpuTime, Guest, GuestError, GuestSpec, Template, remove_all, start_all};
 use rookery_host::RunId;
 use rookery_stack::{
-    DatabaseLoader, Origin, RunningGuests, Service, StackContext, StackError,
-    TierAccess,
+    DatabaseLoader, Origin, RunningGuests, Service, StackContext, StackError, TierAccess,
 };
 use rookery_store::Tuning;
 use rookery_study::{GuestKind, GuestShape, Point, Study, Vcpus};

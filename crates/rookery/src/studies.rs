@@ -6,9 +6,7 @@ use std::{
 };
 
 use include_dir::{Dir, include_dir};
-use rookery_study::{
-    Choices, Companion, CompanionContent, Document, Problems, companion_names,
-};
+use rookery_study::{Choices, Companion, CompanionContent, Document, Problems, companion_names};
 
 use crate::{
     companions,

@@ -97,9 +97,9 @@ pub(crate) fn refuse_changed(files: &[StudyFile]) -> Result<(), Failure> {
                 file.name
             ),
         };
-        return Err(Failure::new(Code::Study, message).at(path).help(
-            "put the file back as it was; or begin a new run with it: `rookery run STUDY`",
-        ));
+        return Err(Failure::new(Code::Study, message)
+            .at(path)
+            .help("put the file back as it was; or begin a new run with it: `rookery run STUDY`"));
     }
     Ok(())
 }

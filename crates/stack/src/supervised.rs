@@ -2,7 +2,7 @@
 
 use rookery_guest::{FileReaders, GuestFile, Health};
 
-use crate::service::Service;
+use crate::service::{GUEST, Service};
 
 /// Arguments of the guest's program, and files with their paths below the guest's directory of
 /// configuration.

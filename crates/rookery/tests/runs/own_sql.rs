@@ -206,8 +206,20 @@ fn a_database_that_runs_already_is_driven_by_a_workload_file() {
     let file = file.display().to_string();
     let drive = |more: &[&str]| {
         let mut args = vec![
-            "drive", "sql", "--workload", &file, "--target", &target, "--users", "2", "--seconds",
-            "1", "--ramp-up", "100ms", "--settle", "100ms",
+            "drive",
+            "sql",
+            "--workload",
+            &file,
+            "--target",
+            &target,
+            "--users",
+            "2",
+            "--seconds",
+            "1",
+            "--ramp-up",
+            "100ms",
+            "--settle",
+            "100ms",
         ];
         args.extend(more);
         place.rookery(&args).output().expect("rookery starts")
@@ -216,11 +228,7 @@ fn a_database_that_runs_already_is_driven_by_a_workload_file() {
     assert_ne!(code(&refused), 0, "there are no tables yet");
     // Void runs end with 6, on a busy machine.
     let measured = |output: &std::process::Output| {
-        assert!(
-            [0, 6].contains(&code(output)),
-            "{}",
-            text(&output.stderr)
-        );
+        assert!([0, 6].contains(&code(output)), "{}", text(&output.stderr));
     };
     for more in [&["--setup", "--json"][..], &["--json"]] {
         let output = drive(more);
@@ -236,7 +244,9 @@ fn a_database_that_runs_already_is_driven_by_a_workload_file() {
     measured(&output);
     let told = text(&output.stdout);
     assert!(
-        told.contains("copies: ") && told.contains(" found") && told.contains("2 users, closed loop"),
+        told.contains("copies: ")
+            && told.contains(" found")
+            && told.contains("2 users, closed loop"),
         "{told}"
     );
 }

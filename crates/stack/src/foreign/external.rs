@@ -7,8 +7,8 @@ use rookery_study::{ExternalUse, Point, PointData, StackCommands, Study, Workloa
 
 use super::commands::UserCommands;
 use crate::{
-    AuditScope, BuiltStack, EffectiveSetting, Found, GuestStack, Origin,
-    RunningGuests, Stack, StackContext, StackError,
+    AuditScope, BuiltStack, EffectiveSetting, Found, GuestStack, Origin, RunningGuests, Stack,
+    StackContext, StackError,
     page::get,
     workloads::{SERVED, serve},
 };

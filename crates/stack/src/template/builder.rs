@@ -16,10 +16,7 @@ use rookery_guest::{
 use rookery_host::{RealHost, RunId};
 
 use super::copy::copy;
-use crate::{
-    StackContext, StackError,
-    service::Service,
-};
+use crate::{StackContext, StackError, service::Service};
 
 /// How long a server may take to write everything out.
 const STOP_LIMIT: Duration = Duration::from_secs(600);

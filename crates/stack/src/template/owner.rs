@@ -2,12 +2,11 @@
 
 use std::{fs, io, path::Path};
 
+use rookery_guest::GuestUser;
 use rustix::{
     fs::{AtFlags, CWD, Gid, Uid, chownat},
     process::geteuid,
 };
-
-use rookery_guest::GuestUser;
 
 use crate::{StackError, service::GUEST};
 

@@ -1,11 +1,6 @@
 //! `rookery drive sql`: only the driver, against a database that already runs.
 
-use std::{
-    net::IpAddr,
-    path::PathBuf,
-    sync::atomic::AtomicBool,
-    time::Duration,
-};
+use std::{net::IpAddr, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
 
 use clap::Args;
 use rookery_oltp::{

@@ -107,10 +107,16 @@ pub(super) fn completed(
 /// A volume that the study writes into, by `data` or by files, is as the study says; one that every
 /// guest has is there already.
 fn add_volumes(image: &mut ImageUse, described: &ImageDescription) {
-    let mut volumes: Vec<String> = described.volumes.iter().filter_map(|path| plain(path)).collect();
+    let mut volumes: Vec<String> = described
+        .volumes
+        .iter()
+        .filter_map(|path| plain(path))
+        .collect();
     volumes.sort_by_key(String::len);
     for volume in volumes {
-        let of_guests = OF_GUESTS.iter().any(|own| within(&volume, &format!("/{own}")));
+        let of_guests = OF_GUESTS
+            .iter()
+            .any(|own| within(&volume, &format!("/{own}")));
         let taken = image
             .data
             .iter()
@@ -215,10 +221,7 @@ mod tests {
             ..described()
         };
         let image = completed(&of_study, &described).expect("whole");
-        assert_eq!(
-            image.data,
-            ["/srv/own", "/var/lib/app", "/var/lib/apparel"]
-        );
+        assert_eq!(image.data, ["/srv/own", "/var/lib/app", "/var/lib/apparel"]);
     }
 
     #[test]

@@ -21,9 +21,7 @@ use crate::{
     StackContext, StackError,
     root::RootRecipe,
     service::GUEST,
-    template::{
-        await_end, build, copy_out, copy_tree, data_layer, files_layer, give_to, root,
-    },
+    template::{await_end, build, copy_out, copy_tree, data_layer, files_layer, give_to, root},
 };
 
 /// Raised when the same words give another template.

@@ -15,8 +15,8 @@ use rookery_study::{ImageRoot, ImageUse, Point, PointData, Study, Workload, Work
 
 use super::commands::UserCommands;
 use crate::{
-    AuditScope, BuiltStack, ClonedGuests, EffectiveSetting, Found, GuestStack,
-    Origin, Service, Stack, StackContext, StackError,
+    AuditScope, BuiltStack, ClonedGuests, EffectiveSetting, Found, GuestStack, Origin, Service,
+    Stack, StackContext, StackError,
     api::STOP_GRACE,
     page::get_with,
     root::RootRecipe,

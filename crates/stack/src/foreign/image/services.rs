@@ -129,11 +129,7 @@ fn milliseconds(time: Duration) -> u64 {
 }
 
 /// The supervisor with a services file and the secrets, which the guest's user alone reads.
-fn service(
-    image: &ImageUse,
-    services: String,
-    user: GuestUser,
-) -> Result<Service, StackError> {
+fn service(image: &ImageUse, services: String, user: GuestUser) -> Result<Service, StackError> {
     let private = |path: String, text: String| GuestFile {
         path,
         text,

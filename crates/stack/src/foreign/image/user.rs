@@ -34,7 +34,9 @@ pub(super) fn of_image(said: &str, root: &Path) -> Result<GuestUser, StackError>
     };
     let users = list(root, "etc/passwd")?;
     let entry = |column: usize, text: &str| {
-        let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+        let mut lines = users
+            .lines()
+            .map(|line| line.split(':').collect::<Vec<_>>());
         lines.find(|entry| entry.get(column) == Some(&text))
     };
     let number_in = |entry: &[&str], column: usize| entry.get(column).and_then(|text| number(text));
@@ -66,7 +68,9 @@ pub(super) fn of_image(said: &str, root: &Path) -> Result<GuestUser, StackError>
 
 fn group_named(name: &str, root: &Path) -> Result<u32, StackError> {
     let groups = list(root, "etc/group")?;
-    let mut entries = groups.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let mut entries = groups
+        .lines()
+        .map(|line| line.split(':').collect::<Vec<_>>());
     let entry = entries.find(|entry| entry.first() == Some(&name));
     let group = entry.and_then(|entry| number(entry.get(2)?));
     group.ok_or_else(|| unknown("group", name))

@@ -52,7 +52,8 @@ impl MixPlaces<'_> {
     pub(in crate::workloads) fn put(self, mix: MixKeys) {
         (*self.script, *self.start, *self.session) = (mix.script, mix.start, mix.session);
         let of_operations = mix.weights.into_iter().zip(mix.next);
-        for ((weight, next), (own_weight, own_next)) in self.operations.into_iter().zip(of_operations)
+        for ((weight, next), (own_weight, own_next)) in
+            self.operations.into_iter().zip(of_operations)
         {
             (*weight, *next) = (own_weight, own_next);
         }

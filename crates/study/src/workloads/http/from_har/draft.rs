@@ -214,7 +214,11 @@ fn feeders(out: &mut String, recorded: &Recorded, values: &Values<'_>) {
         out.push('\n');
         let range = range(&values);
         let what = match range {
-            Some(_) => format!("from the {} numbers that {} was seen with", values.len(), operation.name),
+            Some(_) => format!(
+                "from the {} numbers that {} was seen with",
+                values.len(),
+                operation.name
+            ),
             None => format!("that {} was seen with", operation.name),
         };
         remark(out, &format!("Values {what}: say here what the site has."));

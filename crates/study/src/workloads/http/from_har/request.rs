@@ -115,8 +115,8 @@ impl Filling<'_, '_> {
     /// The segments of a path.
     fn segments(&mut self, path: &str) -> String {
         let segments: Vec<&str> = path.split('/').collect();
-        let varied = (0..segments.len())
-            .find_map(|index| Some((index, self.varied(&Slot::Path(index))?)));
+        let varied =
+            (0..segments.len()).find_map(|index| Some((index, self.varied(&Slot::Path(index))?)));
         let Some((index, value)) = varied else {
             return self.values.literal(path);
         };

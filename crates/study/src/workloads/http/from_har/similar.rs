@@ -27,7 +27,17 @@ const WORDS_OF_A_PATH: usize = 4;
 const KEY_LENGTH: usize = 12;
 /// Names of values that say what a page does.
 const SELECTORS: [&str; 12] = [
-    "act", "action", "cmd", "command", "controller", "do", "mode", "op", "route", "step", "tab",
+    "act",
+    "action",
+    "cmd",
+    "command",
+    "controller",
+    "do",
+    "mode",
+    "op",
+    "route",
+    "step",
+    "tab",
     "view",
 ];
 
@@ -232,9 +242,7 @@ fn is_key(value: &str) -> bool {
     value.len() >= KEY_LENGTH
         && any(char::is_ascii_digit)
         && any(char::is_ascii_alphabetic)
-        && !value
-            .split(|c: char| !c.is_alphanumeric())
-            .any(is_word)
+        && !value.split(|c: char| !c.is_alphanumeric()).any(is_word)
 }
 
 /// Stands where the value was.
@@ -286,7 +294,12 @@ mod tests {
         for key in ["a1b2c3d4e5f6", "7f3e-90aa-11c4", "eyJ0b2tlbiI6MX0"] {
             assert!(is_key(key), "{key}");
         }
-        for other in ["12", "1234567890123", "blue-shirt-2024-xl", "abcdefghijklmn"] {
+        for other in [
+            "12",
+            "1234567890123",
+            "blue-shirt-2024-xl",
+            "abcdefghijklmn",
+        ] {
             assert!(!is_key(other), "{other}");
         }
     }

@@ -192,8 +192,18 @@ fn requests_that_differ_in_one_value_are_one_operation() {
     assert_eq!(
         names,
         [
-            "home", "about", "contact", "search", "product", "post-basket", "product-2", "receipt",
-            "index", "index-2", "d", "d-2",
+            "home",
+            "about",
+            "contact",
+            "search",
+            "product",
+            "post-basket",
+            "product-2",
+            "receipt",
+            "index",
+            "index-2",
+            "d",
+            "d-2",
         ]
     );
     let feeders: Vec<(&str, &Source)> = workload

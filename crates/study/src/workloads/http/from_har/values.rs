@@ -6,12 +6,7 @@ use rookery_workload::{
     http::{CaptureSource, is_secret},
 };
 
-use super::{
-    find,
-    similar::MOST_VARIED,
-    steps::Recorded,
-    varied::Varied,
-};
+use super::{find, similar::MOST_VARIED, steps::Recorded, varied::Varied};
 use crate::workloads::data_driven::keys::MOST_FEEDERS;
 
 /// Shortest value that is looked for in answers: of a secret, and of any other.
