@@ -12,8 +12,7 @@
 //! dropped, and all of that is counted in [`UnpackedImage::dropped`]. Sparse files and archives
 //! whose entries contradict themselves are refused.
 //!
-//! Layers are plain, or compressed by gzip or zstd, within the same bounds. For zstd that is the
-//! library of its authors: decoders in Rust do not bound what one block may give.
+//! Layers are plain, or compressed by gzip or zstd, within the same bounds.
 //!
 //! Errors are [`ImageError`]s; after one, nothing of the image is left.
 

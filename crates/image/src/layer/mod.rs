@@ -7,6 +7,7 @@
 //! puts there, as the format wants it, wherever they stand in the archive.
 
 mod stream;
+mod zstd;
 
 use std::{io::Read, sync::atomic::AtomicBool};
 

@@ -7,8 +7,8 @@ use std::{
 };
 
 use flate2::bufread::MultiGzDecoder;
-use zstd::stream::read::Decoder as ZstdDecoder;
 
+use super::zstd::{self, ZstdFrames};
 use crate::{
     digest::{Digest, HashingReader},
     limits::Limits,
@@ -17,11 +17,6 @@ use crate::{
 };
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// Frames, and those that are passed over.
-const ZSTD: [&[u8]; 2] = [&[0x28, 0xb5, 0x2f, 0xfd], &[0x50, 0x2a, 0x4d, 0x18]];
-/// The largest window of a frame, which is kept in memory, as a power of two: 128 MiB, as zstd's own
-/// program has it.
-const ZSTD_WINDOW: u32 = 27;
 
 /// How much the layers that are still to come may ask for, all of them together.
 #[derive(Clone, Debug)]
@@ -92,10 +87,8 @@ impl<'a, R: Read> LayerStream<'a, R> {
     ) -> io::Result<Self> {
         let mut stored = BufReader::new(HashingReader::new(stored));
         let first = stored.fill_buf()?;
-        let decoder = if ZSTD.iter().any(|magic| first.starts_with(magic)) {
-            let mut decoder = ZstdDecoder::with_buffer(stored)?;
-            decoder.window_log_max(ZSTD_WINDOW)?;
-            Decoder::Zstd(decoder)
+        let decoder = if zstd::begins(first) {
+            Decoder::Zstd(Box::new(ZstdFrames::new(stored)))
         } else if first.starts_with(GZIP) {
             Decoder::Gzip(MultiGzDecoder::new(stored))
         } else {
@@ -153,7 +146,7 @@ impl<R: Read> Advance for LayerStream<'_, R> {
 enum Decoder<R: Read> {
     Plain(BufReader<HashingReader<R>>),
     Gzip(MultiGzDecoder<BufReader<HashingReader<R>>>),
-    Zstd(ZstdDecoder<'static, BufReader<HashingReader<R>>>),
+    Zstd(Box<ZstdFrames<BufReader<HashingReader<R>>>>),
 }
 
 impl<R: Read> Decoder<R> {
@@ -170,7 +163,7 @@ impl<R: Read> Decoder<R> {
         match self {
             Self::Plain(stored) => stored.into_inner(),
             Self::Gzip(decoder) => decoder.into_inner().into_inner(),
-            Self::Zstd(decoder) => decoder.finish().into_inner(),
+            Self::Zstd(decoder) => decoder.into_inner().into_inner(),
         }
     }
 }

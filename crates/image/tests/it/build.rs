@@ -11,6 +11,7 @@ use std::{
 use flate2::{Compression, write::GzEncoder};
 use rookery_diagnosis::Diagnosis as _;
 use rookery_image::{Digest, ImageError, ImageSource, Options, UnpackedImage, unpack};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::{Value, json};
 use tar::EntryType;
 use tempfile::TempDir;
@@ -207,6 +208,10 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).expect("in memory");
     encoder.finish().expect("in memory")
+}
+
+pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
+    compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
 /// This host's, as images name it.

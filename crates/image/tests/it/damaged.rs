@@ -7,7 +7,7 @@ use rookery_image::{Digest, ImageSource, Limits, describe};
 use serde_json::{Value, json};
 use tar::EntryType;
 
-use crate::build::{Entries, Image, Members, Place, finish_layout, gzip, put};
+use crate::build::{Entries, Image, Members, Place, finish_layout, gzip, put, zstd};
 
 fn image() -> Image {
     Image::new([
@@ -134,7 +134,7 @@ fn what_is_stored_like_an_image_but_is_none_is_refused() {
 #[test]
 fn damaged_zstd_is_refused() {
     let archive = Entries::new().file("a", &"a".repeat(2_000)).tar();
-    let whole = zstd::encode_all(&archive[..], 3).expect("in memory");
+    let whole = zstd(&archive);
     let cut = whole[..whole.len() - 5].to_vec();
     for stored in [b"\x28\xb5\x2f\xfd and what follows".to_vec(), cut] {
         let mut image = Image {

@@ -10,7 +10,7 @@ use rookery_image::{ImageError, ImageSource, Limits, describe};
 use serde_json::{Value, json};
 use tar::EntryType;
 
-use crate::build::{Entries, Image, Members, Place, architecture, finish_layout, put};
+use crate::build::{Entries, Image, Members, Place, architecture, finish_layout, put, zstd};
 
 /// Two layers with something of everything.
 fn image() -> Image {
@@ -70,7 +70,7 @@ fn a_layout_is_unpacked_from_a_directory_and_from_an_archive() {
         ..image()
     };
     for layer in &mut image.layers {
-        *layer = zstd::encode_all(&layer[..], 3).expect("in memory");
+        *layer = zstd(layer);
     }
     let place = Place::new();
     let source = place.layout(&image.layout());

@@ -11,7 +11,7 @@ use super::layers::empty_layer;
 use crate::{
     api::{DatabaseLoader, StackContext},
     error::StackError,
-    service::Service,
+    service::{GUEST, Service},
 };
 
 /// The layer of guests that begin without files.
@@ -54,6 +54,7 @@ where
             port: PORT,
             health: Health::Http("/".to_owned()),
             sockets: Vec::new(),
+            user: GUEST,
         })
     }
 

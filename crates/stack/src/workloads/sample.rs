@@ -12,6 +12,7 @@ use crate::{
     api::STOP_GRACE,
     page::get,
     sample::{PORT, count_in, guest_args},
+    service::GUEST,
 };
 
 /// Guests of the server that comes with the workload.
@@ -52,6 +53,7 @@ impl ClonedGuests for SampleGuests {
             port: PORT,
             health: Health::Http(HEALTH_PATH.to_owned()),
             sockets: Vec::new(),
+            user: GUEST,
         })
     }
 }
