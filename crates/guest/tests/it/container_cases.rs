@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rookery_guest::{FileReaders, GuestFile, GuestSpec, GuestState, Kind};
+use rookery_guest::{FileReaders, GuestFile, GuestSpec, GuestState, GuestUser, Kind};
 
 use crate::{
     Case,
@@ -181,7 +181,7 @@ fn the_user_is_in_force(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
     let plain = GuestSpec {
-        user: Some(33),
+        user: Some(GuestUser::same(33)),
         ..spec(1, &[])
     };
     let mut guests = vec![lab.create(&layered(&*lab), &plain).expect("guest")];
@@ -214,7 +214,7 @@ pub(crate) fn is_barred(way: &str) {
         ..spec(number, &[])
     };
     let template = layered(&*lab);
-    let mut guests: Vec<_> = [(1, Some(33)), (2, None)]
+    let mut guests: Vec<_> = [(1, Some(GuestUser::same(33))), (2, None)]
         .map(|(number, user)| {
             lab.create(&template, &with_files(number, user))
                 .expect("guest")

@@ -15,8 +15,9 @@ use std::{
 
 use rookery_diagnosis::Diagnosis;
 use rookery_guest::{
-    AccessTimes, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, IoLimits,
-    JournalMode, Kind, Lab, Provision, Recipe, RunDirs, Template, VolumeSpec, open_lab, patient,
+    AccessTimes, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, GuestUser, Health,
+    IoLimits, JournalMode, Kind, Lab, Provision, Recipe, RunDirs, Template, VolumeSpec, open_lab,
+    patient,
 };
 use rookery_host::{
     CommandError, FaultyHost, Host, Invocation, RealHost, RunId, volume::loops::loops,
@@ -365,7 +366,7 @@ fn a_container_takes_a_raw_device_and_a_bare_guest_refuses_it() {
         "bs=65536",
     ];
     let plain = GuestSpec {
-        user: Some(33),
+        user: Some(GuestUser::same(33)),
         ..spec(1, &args)
     };
     let mut guest = lab

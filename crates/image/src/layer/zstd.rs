@@ -117,7 +117,9 @@ mod tests {
 
     #[test]
     fn frames_follow_each_other_and_some_are_passed_over() {
-        let long: Vec<u8> = (0..500_000_u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
+        let long: Vec<u8> = (0..500_000_u32)
+            .flat_map(|n| (n / 7).to_le_bytes())
+            .collect();
         let mut stored = frame(b"one");
         stored.extend([0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, b'x', b'y', b'z']);
         stored.extend(frame(b""));
