@@ -9,6 +9,7 @@ mod orderentry;
 mod phases;
 mod sample;
 mod sql;
+mod web2005;
 
 use clap::Subcommand;
 use rookery_study::{Document, Variant, Workload};
@@ -64,6 +65,8 @@ pub(crate) enum DataCommand {
     Dvdstore(dvdstore::data::DataDvdstoreArgs),
     /// Order-entry files for the bulk loaders of databases
     Orderentry(orderentry::data::DataOrderentryArgs),
+    /// File sets of banking, e-commerce and support
+    Web2005(web2005::data::DataWeb2005Args),
 }
 
 impl DataCommand {
@@ -72,6 +75,7 @@ impl DataCommand {
         match self {
             Self::Dvdstore(args) => dvdstore::data::run(args),
             Self::Orderentry(args) => orderentry::data::run(args),
+            Self::Web2005(args) => web2005::data::run(args),
         }
     }
 }
@@ -85,6 +89,10 @@ pub(crate) enum AppCommand {
     Orderentry(orderentry::app::AppOrderentryArgs),
     /// Records of the sample workload, which is an example and for tests
     Sample(sample::app::AppSampleArgs),
+    /// The pages of banking, e-commerce or support
+    Web2005(web2005::app::AppWeb2005Args),
+    /// The back-end behind those pages
+    Besim(web2005::besim::AppBesimArgs),
 }
 
 impl AppCommand {
@@ -94,6 +102,8 @@ impl AppCommand {
             Self::Dvdstore(args) => dvdstore::app::run(args),
             Self::Orderentry(args) => orderentry::app::run(args),
             Self::Sample(args) => sample::app::run(args),
+            Self::Web2005(args) => web2005::app::run(args),
+            Self::Besim(args) => web2005::besim::run(args),
         }
     }
 }

@@ -1,0 +1,90 @@
+//! `rookery app web2005`: the pages of a workload, as they are served in guests and by themselves.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::Args;
+use rookery_stack::web2005::{BackendAt, PageServer, PageServerConfig, Web2005Error};
+use rookery_study::parse_duration;
+
+use super::{
+    args::{ShapeArgs, stop_signal},
+    besim::{KeepingArgs, KeepingChoice},
+};
+use crate::{
+    exit::{Code, Failure},
+    output,
+};
+
+/// What can be typed.
+#[derive(Debug, Args)]
+pub(crate) struct AppWeb2005Args {
+    #[command(flatten)]
+    shape: ShapeArgs,
+    /// Directory of the file set, which `rookery data web2005` makes
+    #[arg(long, value_name = "DIR")]
+    files: PathBuf,
+    /// Address and port of the back-end [default: one in this process]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["ledger", "ledger_sync", "state"])]
+    besim: Option<SocketAddr>,
+    #[command(flatten)]
+    keeping: KeepingArgs,
+    /// How long after its last request a session is forgotten
+    #[arg(long, value_name = "TIME", default_value = "600s", value_parser = parse_duration)]
+    session_expiry: Duration,
+    /// CPU time that every page burns on purpose, such as 200us: a slow-down of known size, to test
+    /// measurements
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_duration)]
+    extra_cpu: Duration,
+    /// Share of that time, 0 to 1, that one page at a time burns: a serial section of known size
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    serial_share: f64,
+    /// Address and port
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Worker threads
+    #[arg(long, default_value_t = 1)]
+    workers: usize,
+}
+
+/// From 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "a share is a number from 0 to 1".to_owned())
+}
+
+pub(crate) fn run(args: &AppWeb2005Args) -> Result<Code, Failure> {
+    let failure = |error: Web2005Error| Failure::from_error(Code::Guest, &error);
+    let KeepingChoice {
+        keeping,
+        ledger,
+        sync,
+    } = args.keeping.choice();
+    let config = PageServerConfig {
+        shape: args.shape.shape()?,
+        files: args.files.clone(),
+        backend: match args.besim {
+            Some(address) => BackendAt::There(address),
+            None => BackendAt::Here {
+                keeping,
+                ledger,
+                sync,
+            },
+        },
+        session_expiry: args.session_expiry,
+        extra_cpu: args.extra_cpu,
+        serial_share: args.serial_share,
+        listen: args.listen,
+        workers: args.workers,
+    };
+    let stop = stop_signal()?;
+    let server = PageServer::bind(&config).map_err(failure)?;
+    output::remark(format!(
+        "serving http://{}/{}/ until interrupted",
+        server.local_addr(),
+        config.shape.model().directory()
+    ));
+    server.run(&stop);
+    Ok(Code::Done)
+}
