@@ -13,6 +13,11 @@ pub(crate) struct LiveTable {
     points: Vec<PointRow>,
 }
 
+/// Columns of a line that are not the name of its point: gaps, numbers, the indent.
+const OTHER_COLUMNS: usize = 52;
+/// A name has at least so many.
+const LEAST_NAME: usize = 12;
+
 /// A point and its trials.
 #[derive(Debug, Default)]
 struct PointRow {
@@ -56,20 +61,42 @@ impl LiveTable {
     }
 
     /// The table in lines of `width`, without a line end at its end; empty before the first trial
-    /// has ended, and where the table does not fit side by side.
+    /// has ended. Long names are cut, so that a
+    /// point is one line.
     pub(crate) fn render(&self, width: usize) -> String {
-        let heads = ["point", "trials", "mean", "", "limits met"];
         let first = self.points.len().saturating_sub(MOST_POINTS);
-        let rows: Vec<Vec<String>> = self.points[first..].iter().map(PointRow::cells).collect();
+        let shown = &self.points[first..];
+        let heads = ["point", "trials", self.rate(), "", "limits met"];
+        let room = width.saturating_sub(OTHER_COLUMNS).max(LEAST_NAME);
+        let rows: Vec<Vec<String>> = shown.iter().map(|row| row.cells(room)).collect();
         let indented = width.saturating_sub(2);
         let text = Table::new(heads.map(str::to_owned).to_vec(), rows).render(indented);
         let lines: Vec<String> = text.lines().map(|line| format!("  {line}")).collect();
         lines.join("\n")
     }
+
+    /// What the means count, in words.
+    fn rate(&self) -> &str {
+        let mut rates = self.points.iter().map(|row| row.rate.as_str());
+        rates.find(|rate| !rate.is_empty()).unwrap_or("mean")
+    }
+}
+
+/// A name in at most `room` characters. Its middle is left out: points of a study begin alike, and
+/// differ by their load at the end.
+fn cut(name: &str, room: usize) -> String {
+    let length = name.chars().count();
+    if length <= room {
+        return name.to_owned();
+    }
+    let kept = room.saturating_sub(3);
+    let front: String = name.chars().take(kept / 2).collect();
+    let back: String = name.chars().skip(length - (kept - kept / 2)).collect();
+    format!("{front}...{back}")
 }
 
 impl PointRow {
-    fn cells(&self) -> Vec<String> {
+    fn cells(&self, room: usize) -> Vec<String> {
         let (mean, interval) = self.mean();
         let done = self.values.len();
         let trials = match self.not_done {
@@ -80,10 +107,10 @@ impl PointRow {
             0 => String::new(),
             judged => format!("{} of {judged}", self.met),
         };
-        vec![self.name.clone(), trials, mean, interval, limits]
+        vec![cut(&self.name, room), trials, mean, interval, limits]
     }
 
-    /// The mean with its rate, and its 95 % interval where three trials give one.
+    /// The mean, and its 95 % interval where three trials give one.
     fn mean(&self) -> (String, String) {
         let Some(summary) = Summary::from_values(&self.values) else {
             return (String::new(), String::new());
@@ -93,7 +120,7 @@ impl PointRow {
             Spread::Range { min, max } => format!("{min:.0} to {max:.0}"),
             Spread::Interval { half_width } => format!("± {half_width:.0}"),
         };
-        (format!("{:.0} {}", summary.mean, self.rate), interval)
+        (format!("{:.0}", summary.mean), interval)
     }
 }
 
