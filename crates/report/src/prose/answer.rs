@@ -39,6 +39,16 @@ pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
     };
     sentences.extend(of_run(run, analysis));
     sentences.extend(last);
+    qualified(sentences, caveat(run))
+}
+
+/// The sentences with a caveat beside the first, which is often all that is read.
+fn qualified(mut sentences: Vec<String>, caveat: Option<String>) -> Vec<String> {
+    match (sentences.first_mut(), caveat) {
+        (Some(first), Some(caveat)) => *first = format!("{first} {caveat}"),
+        (None, Some(caveat)) => sentences.push(caveat),
+        (_, None) => {}
+    }
     sentences
 }
 
@@ -52,7 +62,6 @@ fn of_run(run: &Run, analysis: &Analysis) -> Vec<String> {
         sentences.extend(wished(run, analysis));
         return sentences;
     }
-    sentences.extend(caveat(run));
     sentences.extend(loads::sentences(analysis));
     if !analysis.run.loads_alone {
         sentences.extend(splits::sentences(&analysis.points));

@@ -1,6 +1,8 @@
 //! The tables of the summary: throughput, response times, costs of every point.
 
-use rookery_analysis::{Analysis, best::LayoutBest, points::PointSummary};
+use rookery_analysis::{
+    Analysis, baselines::BaselineBasis, best::LayoutBest, points::PointSummary,
+};
 
 use super::{Table, table};
 use crate::prose::{format, limits, words};
@@ -53,10 +55,7 @@ pub(crate) fn by_layout(analysis: &Analysis) -> Table {
             summary.point.label.clone(),
             format::or_none(summary.per_minute.as_ref(), format::estimate),
             limits(summary),
-            match summary.point.baseline {
-                Some(baseline) if baseline == summary.point.id => "baseline".to_owned(),
-                _ => format::or_none(summary.efficiency.as_ref(), format::ratio),
-            },
+            share(analysis, best, summary),
         ]
     };
     let heads = [
@@ -64,11 +63,39 @@ pub(crate) fn by_layout(analysis: &Analysis) -> Table {
         "its best point",
         words::rate_of_all(analysis.points.iter()),
         "limits",
-        "share of one big",
+        match analysis.baselines.is_empty() {
+            true => "share of one big",
+            false => "share of its baseline",
+        },
     ];
     let layouts = &analysis.best.layouts;
     let shown = layouts.len() > 1 && analysis.searches.is_empty();
     table(&heads, layouts.iter().filter(|_| shown).map(row).collect())
+}
+
+/// What a layout does at its best as a share of the layout that it names as its baseline, or else
+/// of one big guest.
+fn share(analysis: &Analysis, best: &LayoutBest, summary: &PointSummary) -> String {
+    let mut named = analysis.baselines.iter();
+    if analysis.baselines.is_empty() {
+        return match summary.point.baseline {
+            Some(baseline) if baseline == summary.point.id => "baseline".to_owned(),
+            _ => format::or_none(summary.efficiency.as_ref(), format::ratio),
+        };
+    }
+    let own = named
+        .find(|found| found.layout == best.layout && found.bases.contains(&BaselineBasis::Best));
+    let is_baseline = || {
+        analysis
+            .baselines
+            .iter()
+            .any(|found| found.baseline == best.layout)
+    };
+    match own {
+        Some(found) => format::ratio(&found.ratio),
+        None if is_baseline() => "baseline".to_owned(),
+        None => format::NONE.to_owned(),
+    }
 }
 
 /// A percentile of an operation with its interval, ms.
