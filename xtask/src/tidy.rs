@@ -41,7 +41,12 @@ const LAYERS: &[&[&str]] = &[
     ],
     &["rookery-analysis"],
     &["rookery-lab"],
-    &["rookery-report", "rookery-export", "rookery"],
+    &[
+        "rookery-report",
+        "rookery-export",
+        "rookery-live",
+        "rookery",
+    ],
 ];
 
 /// Crates that read stored runs and never touch a guest.

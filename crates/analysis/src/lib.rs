@@ -48,6 +48,7 @@ pub mod searches;
 pub mod storage;
 pub mod tiles;
 pub mod timeline;
+pub mod trend;
 pub mod trust;
 mod units;
 mod window;

@@ -3,7 +3,8 @@
 
 use std::{
     borrow::Cow,
-    fs,
+    fs::{self, File},
+    io::{self, Read as _},
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::{
@@ -30,6 +31,24 @@ use crate::{
 /// Name of the file beside a run's store that tells what its storage can do: a list of [`Ceiling`]s
 /// as JSON.
 pub const CEILINGS: &str = "storage.json";
+
+/// Longest file of ceilings that is read.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// The ceilings that were measured for the run in `directory`; none where nobody asked for them.
+///
+/// # Errors
+/// When the file cannot be read, or is no list of ceilings.
+pub fn ceilings(directory: &Path) -> io::Result<Vec<rookery_analysis::storage::Ceiling>> {
+    let file = match File::open(directory.join(CEILINGS)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text)?;
+    Ok(serde_json::from_str(&text)?)
+}
 
 /// How storage is measured.
 #[derive(Clone, Debug)]

@@ -107,6 +107,8 @@ pub enum Event {
         requests_per_s: f64,
         /// Failed ones among them.
         errors_per_s: f64,
+        /// Users that have begun.
+        active_users: u32,
     },
     /// A trial ended and is in the store.
     TrialEnded {

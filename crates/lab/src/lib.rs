@@ -32,7 +32,7 @@ mod tiers;
 mod trial;
 mod workloads;
 
-pub use ceiling::{CEILINGS, CeilingListener, Gauge};
+pub use ceiling::{CEILINGS, CeilingListener, Gauge, ceilings};
 pub use conduct::{Conductor, Summary};
 pub use error::{LabError, TrialError};
 pub use event::{Event, Headline, Listener, LoadEnd};

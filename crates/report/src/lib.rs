@@ -28,8 +28,11 @@ use rookery_diagnosis::Diagnosis;
 use rookery_store::{Store, StoreError};
 use rookery_text::Zone;
 
-pub use page::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, compare_html, fit_html};
-pub use terminal::compare_terminal;
+pub use page::{
+    CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, STYLE, compare_html, fit_html, policy,
+};
+pub use prose::trend::trend_sentences;
+pub use terminal::{compare_terminal, trend_terminal};
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]

@@ -17,16 +17,19 @@ mod choice;
 mod fit;
 mod groups;
 mod host;
+mod live;
 mod new;
 mod percentage;
 mod predict;
 mod storage;
 mod template;
+mod trend;
 
 pub(crate) use self::{
     choice::ChoiceArgs,
     fit::{DecimalArg, FitArgs, WeightsArg},
     host::{HostApplyArgs, HostArgs, HostAuditArgs, HostCommand},
+    live::{LiveArgs, LiveRunArgs},
     new::{NewArgs, Question},
     predict::PredictArgs,
     storage::HostStorageArgs,
@@ -34,6 +37,7 @@ pub(crate) use self::{
         TemplateBuildCommand, TemplateCommand, TemplateLampArgs, TemplateListArgs, TemplatePlace,
         TemplateRemoveArgs,
     },
+    trend::TrendArgs,
 };
 
 /// A scalability and consolidation laboratory for server stacks.
@@ -115,10 +119,14 @@ pub(crate) enum Command {
     Studies(StudiesArgs),
     /// List the stored runs, the newest first
     Runs(RunsArgs),
+    /// Serve a page with all stored runs and those under way, to this machine's browsers
+    Live(LiveArgs),
     /// Report a stored run again: summary to the terminal, report.html beside the store
     Report(ReportArgs),
     /// Compare stored runs: a verdict per metric with its interval, and an exit code for gates
     Compare(CompareArgs),
+    /// Show the runs of a study over time, and since which run it is faster or slower
+    Trend(TrendArgs),
     /// Export a stored run
     Export(ExportArgs),
     /// Fit scaling laws to measurements in a CSV file, and say how far to trust them
@@ -202,6 +210,8 @@ pub(crate) struct RunArgs {
     /// Print events as JSON lines to standard output
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) live: LiveRunArgs,
     /// Guests may get addresses of this network of the host (`bridge:NAME` in the study);
     /// repeatable
     #[arg(long, value_name = "ADDRESS/PREFIX")]

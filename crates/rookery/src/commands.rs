@@ -9,6 +9,7 @@ mod export;
 mod fit;
 mod guests;
 mod host;
+mod live;
 mod new;
 mod places;
 mod plan;
@@ -21,6 +22,7 @@ mod storage;
 mod studies;
 mod supervise;
 mod template;
+mod trend;
 mod vm_agent;
 
 use crate::{
@@ -55,12 +57,14 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Load(command) => command.run(),
         Command::Verify(command) => command.run(),
         Command::Runs(args) => runs::run(args),
+        Command::Live(args) => live::run(args),
         Command::Studies(args) => studies::run(args),
         Command::New(args) => new::run(args),
         Command::Completions(args) => completions::completions(args),
         Command::Man(args) => completions::man(args),
         Command::Report(args) => report::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Trend(args) => trend::run(args),
         Command::Export(args) => export::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Predict(args) => predict::run(args),

@@ -8,7 +8,8 @@
 //! judges the steady state, [`BatchMeans`] gives an interval to the mean of its seconds,
 //! [`PercentilePoint`] bounds to its percentiles. Between trials, [`adaptive`] says when there are
 //! enough repeats, [`Bootstrap`] and [`Shift`] compare lots of them, and
-//! [`detectable_paired`] and its kin say which change could have been seen.
+//! [`detectable_paired`] and its kin say which change could have been seen. Over many runs,
+//! [`change_points`] says where a level changed.
 
 #![cfg_attr(
     test,
@@ -23,6 +24,7 @@
 pub mod adaptive;
 mod batch;
 mod bootstrap;
+mod change_points;
 pub mod checks;
 mod database_load;
 mod detectable;
@@ -50,6 +52,7 @@ mod workloads;
 
 pub use batch::{BatchMeans, autocorrelation, effective_count};
 pub use bootstrap::Bootstrap;
+pub use change_points::{ChangePoint, change_points};
 pub use database_load::DatabaseLoad;
 pub use detectable::{POWER, detectable_between, detectable_paired, pairs_for, reach, repeats_for};
 pub use effect::{

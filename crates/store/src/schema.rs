@@ -46,6 +46,11 @@
 //! older version is brought forward by the migrations (`migrations`), one of a newer version is
 //! refused.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use rusqlite::Connection;
 
 use crate::migrations::{self, BASE, MIGRATIONS, Migration, Step};
@@ -81,13 +86,28 @@ pub(crate) fn install_from(
 }
 
 /// Every object of a schema as `sqlite_schema` tells it.
-pub(crate) fn objects(
-    connection: &Connection,
-) -> rusqlite::Result<Vec<(String, String, Option<String>)>> {
+pub(crate) fn objects(connection: &Connection) -> rusqlite::Result<Objects> {
     let mut statement =
         connection.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY name LIMIT 1000")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     rows.collect()
+}
+
+/// What [`objects`] gives.
+type Objects = Vec<(String, String, Option<String>)>;
+
+/// The objects of the schema of a version. Made once: many stores are read one after another.
+fn model(version: i64) -> rusqlite::Result<Arc<Objects>> {
+    static MODELS: Mutex<BTreeMap<i64, Arc<Objects>>> = Mutex::new(BTreeMap::new());
+    let lock = || MODELS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = lock().get(&version) {
+        return Ok(Arc::clone(known));
+    }
+    let model = Connection::open_in_memory()?;
+    install(&model, version)?;
+    let made = Arc::new(objects(&model)?);
+    lock().insert(version, Arc::clone(&made));
+    Ok(made)
 }
 
 /// The first way in which the schema of `connection` differs from that of `version`; views and
@@ -99,9 +119,7 @@ pub(crate) fn difference(
     connection: &Connection,
     version: i64,
 ) -> rusqlite::Result<Option<String>> {
-    let model = Connection::open_in_memory()?;
-    install(&model, version)?;
-    let (ours, theirs) = (objects(&model)?, objects(connection)?);
+    let (ours, theirs) = (model(version)?, objects(connection)?);
     let missing = ours.iter().find(|object| !theirs.contains(object));
     let foreign = theirs.iter().find(|object| !ours.contains(object));
     Ok(match (missing, foreign) {

@@ -112,7 +112,7 @@ impl Metric {
     }
 
     /// Its value in a trial; `None` where nothing was measured that could be compared.
-    pub(super) fn of(self, trial: &TrialData) -> Option<f64> {
+    pub(crate) fn of(self, trial: &TrialData) -> Option<f64> {
         if self == Self::LoadTime {
             return Some(loads::of_trial(trial)?.total_s()).filter(|time| *time > 0.0);
         }
@@ -143,7 +143,7 @@ impl Metric {
 
 impl Scale {
     /// Onto the scale.
-    pub(super) fn on(self, value: f64) -> f64 {
+    pub(crate) fn on(self, value: f64) -> f64 {
         match self {
             Self::Ratio => value.ln(),
             Self::Share => value,
@@ -151,7 +151,7 @@ impl Scale {
     }
 
     /// Back from the scale: a value.
-    pub(super) fn value(self, on_scale: f64) -> f64 {
+    pub(crate) fn value(self, on_scale: f64) -> f64 {
         match self {
             Self::Ratio => on_scale.exp(),
             Self::Share => on_scale,
@@ -159,7 +159,7 @@ impl Scale {
     }
 
     /// Back from the scale: a change, as a share.
-    pub(super) fn change(self, on_scale: f64) -> f64 {
+    pub(crate) fn change(self, on_scale: f64) -> f64 {
         match self {
             Self::Ratio => on_scale.exp() - 1.0,
             Self::Share => on_scale,

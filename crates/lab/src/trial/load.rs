@@ -132,11 +132,11 @@ fn drive_all(
 }
 
 /// The progress of all groups together: each reports its own.
-struct TotalProgress(std::sync::Mutex<Vec<(f64, f64)>>);
+struct TotalProgress(std::sync::Mutex<Vec<(f64, f64, u32)>>);
 
 impl TotalProgress {
     fn new(groups: usize) -> Self {
-        Self(std::sync::Mutex::new(vec![(0.0, 0.0); groups]))
+        Self(std::sync::Mutex::new(vec![(0.0, 0.0, 0); groups]))
     }
 
     /// Takes in the progress of a group; the first one's is the clock of all.
@@ -145,11 +145,12 @@ impl TotalProgress {
             .0
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        rates[place] = (own.requests_per_s, own.errors_per_s);
+        rates[place] = (own.requests_per_s, own.errors_per_s, own.active_users);
         if place == 0 {
             progress(Progress {
-                requests_per_s: rates.iter().map(|(requests, _)| requests).sum(),
-                errors_per_s: rates.iter().map(|(_, errors)| errors).sum(),
+                requests_per_s: rates.iter().map(|(requests, ..)| requests).sum(),
+                errors_per_s: rates.iter().map(|(_, errors, _)| errors).sum(),
+                active_users: rates.iter().map(|(.., users)| users).sum(),
                 ..own
             });
         }
@@ -190,5 +191,6 @@ fn event(trial: u32, phases: &Phases, progress: &Progress) -> Event {
         total_s: phases.load_end().as_secs_f64(),
         requests_per_s: progress.requests_per_s,
         errors_per_s: progress.errors_per_s,
+        active_users: progress.active_users,
     }
 }

@@ -39,8 +39,16 @@ use crate::{
 
 const TEMPLATE: &str = include_str!("../../template/report.html");
 const MACROS: &str = include_str!("../../template/macros.html");
-const STYLE: &str = include_str!("../../template/report.css");
+/// The style of all pages.
+pub const STYLE: &str = include_str!("../../template/report.css");
 const SCRIPT: &str = include_str!("../../template/report.js");
+
+/// The content security policy of every page: what it says of itself in its head, for a server that
+/// says it as well.
+#[must_use]
+pub fn policy() -> String {
+    policy::policy(&[draw::LIBRARY, SCRIPT])
+}
 
 /// What the template is given; all text in it is escaped there, except the four fields that are
 /// ours.
@@ -169,7 +177,7 @@ pub(crate) fn render(
         style: STYLE,
         script: SCRIPT,
         library: draw::LIBRARY,
-        policy: policy::policy(&[draw::LIBRARY, SCRIPT]),
+        policy: policy(),
     };
     rendered("report.html", TEMPLATE, page)
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Drawn, SCRIPT, STYLE, drawn, policy::policy, rendered};
+use super::{Drawn, SCRIPT, STYLE, drawn, policy, rendered};
 use crate::{ReportError, draw, figures::data::Figure, tables::Table};
 
 const TEMPLATE: &str = include_str!("../../template/plain.html");
@@ -102,7 +102,7 @@ pub(super) fn render(
         style: STYLE,
         script: SCRIPT,
         library: draw::LIBRARY,
-        policy: policy(&[draw::LIBRARY, SCRIPT]),
+        policy: policy(),
     };
     rendered("plain.html", TEMPLATE, sheet)
 }

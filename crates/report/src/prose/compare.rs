@@ -204,6 +204,11 @@ fn unit(metric: Metric) -> &'static str {
     }
 }
 
+/// A change of a metric with its unit: `−20.0 %`.
+pub(crate) fn difference(metric: Metric, share: f64) -> String {
+    format!("{} {}", signed(metric, share), unit(metric))
+}
+
 /// The change with its interval: `−9.8 % (−11.2 to −8.4)`.
 pub(crate) fn change(finding: &Finding) -> String {
     let metric = finding.metric;
@@ -211,7 +216,7 @@ pub(crate) fn change(finding: &Finding) -> String {
         let interval = finding.interval.map_or_else(String::new, |(low, high)| {
             format!(" ({} to {})", signed(metric, low), signed(metric, high))
         });
-        format!("{} {}{interval}", signed(metric, change), unit(metric))
+        format!("{}{interval}", difference(metric, change))
     })
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod searches;
 pub(crate) mod settings;
 pub(crate) mod splits;
 pub(crate) mod tiles;
+pub(crate) mod trend;
 pub(crate) mod trust;
 pub(crate) mod wish;
 pub(crate) mod words;

@@ -2,9 +2,11 @@
 
 mod brief;
 mod compare;
+mod trend;
 
 pub(crate) use brief::{first_answer, render as brief};
 pub use compare::compare_terminal;
+pub use trend::trend_terminal;
 
 use rookery_analysis::{Analysis, Run, layers::LayeredPoint, points::PointSummary};
 use rookery_store::TrialStatus;

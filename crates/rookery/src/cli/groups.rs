@@ -21,7 +21,9 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Results",
-        &["runs", "report", "compare", "export", "predict", "fit"],
+        &[
+            "runs", "live", "report", "compare", "trend", "export", "predict", "fit",
+        ],
     ),
     (
         "Parts",

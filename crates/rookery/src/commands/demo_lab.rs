@@ -43,6 +43,7 @@ pub(crate) fn run(args: &DemoLabArgs) -> Result<Code, Failure> {
         quiet: args.quiet,
         json: args.json,
         confirmed: &[],
+        live: None,
     };
     conduct(&places, &manner, |conductor| {
         Ok(conductor.start(Path::new(FILE), STUDY, &[], document.study(), &plan)?)

@@ -1,11 +1,7 @@
 //! `rookery report`: from the store, and from the ceilings of storage that were measured for the
 //! run.
 
-use std::{
-    fs::File,
-    io::{ErrorKind, Read},
-    path::Path,
-};
+use std::path::Path;
 
 use rookery_analysis::{Analysis, storage::Ceiling};
 use rookery_lab::CEILINGS;
@@ -71,29 +67,16 @@ pub(crate) fn answer(store: &Store) -> Result<String, Failure> {
     Ok(rookery_report::answer(store)?)
 }
 
-/// Longest file of ceilings that is read.
-const MOST_BYTES: u64 = 4 << 20;
-
 /// What `rookery host storage --run` kept beside a run's store; nothing where it was never asked.
 fn ceilings(directory: &Path) -> Result<Vec<Ceiling>, Failure> {
-    let path = directory.join(CEILINGS);
-    let fail = |what: String| {
+    rookery_lab::ceilings(directory).map_err(|error| {
+        let path = directory.join(CEILINGS);
         Failure::new(
             Code::Store,
-            format!("cannot read {}: {what}", path.display()),
+            format!("cannot read {}: {error}", path.display()),
         )
         .help("measure again with `rookery host storage --run`, or remove the file")
-    };
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(fail(error.to_string())),
-    };
-    let mut text = String::new();
-    file.take(MOST_BYTES)
-        .read_to_string(&mut text)
-        .map_err(|error| fail(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| fail(error.to_string()))
+    })
 }
 
 /// Write the HTML report of the run in `directory`.

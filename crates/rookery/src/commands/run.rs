@@ -9,8 +9,8 @@ use rookery_store::{Store, TrialStatus};
 use rookery_study::Measure;
 
 use crate::{
-    cli::{Places, RunArgs},
-    commands::{check, places::templates, report},
+    cli::{LiveRunArgs, Places, RunArgs},
+    commands::{check, live::LiveRun, places::templates, report},
     exit::{Code, Failure},
     logging, networks, output,
     progress::{ProgressReporter, now},
@@ -24,6 +24,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
         quiet: args.quiet,
         json: args.json,
         confirmed: &args.confirm_target,
+        live: Some(&args.live),
     };
     conduct(&args.places, &manner, |conductor| {
         if args.resume {
@@ -42,6 +43,8 @@ pub(crate) struct Manner<'a> {
     pub(crate) json: bool,
     /// Addresses of other machines that the user allowed to be loaded.
     pub(crate) confirmed: &'a [IpAddr],
+    /// The page beside the run, where it was asked for.
+    pub(crate) live: Option<&'a LiveRunArgs>,
 }
 
 /// Conduct a run as `work` asks for it, tell of it, and report it; its exit code.
@@ -54,9 +57,11 @@ pub(crate) fn conduct(
         quiet,
         json,
         confirmed,
+        live,
     } = *manner;
     let stop = signals::stop_flag()?;
     let begun = OnceLock::new();
+    let live = LiveRun::start(live, &places.runs, &stop, json)?;
     let reporter = ProgressReporter::new(quiet, json);
     let conductor = Conductor {
         runs: places.runs.clone(),
@@ -78,6 +83,7 @@ pub(crate) fn conduct(
             }
             log_event(event);
             reporter.report(event);
+            live.hear(event);
         },
     };
     let conducted = work(&conductor);

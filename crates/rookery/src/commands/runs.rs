@@ -1,9 +1,6 @@
 //! `rookery runs`: the stored runs, the newest first.
 
-use std::path::Path;
-
-use rookery_store::{Store, StoreError, TrialStatus};
-use serde::Serialize;
+use rookery_live::RunSummary;
 
 use crate::{
     cli::RunsArgs,
@@ -11,62 +8,11 @@ use crate::{
     output,
 };
 
-/// What the list says of one run.
-#[derive(Debug, Serialize)]
-struct Row {
-    /// Name of its directory.
-    name: String,
-    /// Its id; empty where its store cannot be read.
-    id: String,
-    /// When it was begun, RFC 3339.
-    created_at: String,
-    /// Title of its study.
-    title: String,
-    state: State,
-    /// Trials by how they ended.
-    trials: Trials,
-    /// Why its store cannot be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct Trials {
-    done: usize,
-    void: usize,
-    failed: usize,
-    left: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum State {
-    /// A controller is at work on it.
-    Running,
-    /// Every planned trial has ended.
-    Ended,
-    /// Trials are left.
-    Interrupted,
-    /// Its store is damaged, or of a newer version.
-    Unreadable,
-}
-
-impl State {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Ended => "ended",
-            Self::Interrupted => "interrupted",
-            Self::Unreadable => "unreadable",
-        }
-    }
-}
-
 pub(crate) fn run(args: &RunsArgs) -> Result<Code, Failure> {
-    let mut rows: Vec<Row> = rookery_lab::runs(&args.runs)
+    let rows: Vec<RunSummary> = rookery_lab::runs(&args.runs)
         .iter()
         .take(args.most)
-        .map(|directory| row(directory))
+        .map(|directory| RunSummary::read(directory))
         .collect();
     if args.json {
         return output::json(&rows);
@@ -76,57 +22,14 @@ pub(crate) fn run(args: &RunsArgs) -> Result<Code, Failure> {
         return Ok(Code::Done);
     }
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
-    for row in &mut rows {
+    for row in &rows {
         output::text(line(row, width));
     }
     Ok(Code::Done)
 }
 
-fn row(directory: &Path) -> Row {
-    let name = directory
-        .file_name()
-        .map(|name| output::printable(&name.to_string_lossy()))
-        .unwrap_or_default();
-    read(directory, name.clone()).unwrap_or_else(|error| Row {
-        name,
-        id: String::new(),
-        created_at: String::new(),
-        title: String::new(),
-        state: State::Unreadable,
-        trials: Trials::default(),
-        error: Some(output::printable(&error.to_string())),
-    })
-}
-
-fn read(directory: &Path, name: String) -> Result<Row, StoreError> {
-    let store = Store::open_read_only(rookery_lab::store_in(directory))?;
-    let header = store.header()?;
-    let mut trials = Trials::default();
-    for trial in store.trials()? {
-        match trial.status {
-            TrialStatus::Done => trials.done += 1,
-            TrialStatus::Void => trials.void += 1,
-            TrialStatus::Failed => trials.failed += 1,
-            _ => trials.left += 1,
-        }
-    }
-    Ok(Row {
-        name,
-        id: header.run_id,
-        created_at: header.created_at,
-        title: output::printable(&header.title),
-        state: match trials.left {
-            _ if rookery_lab::is_running(directory) => State::Running,
-            0 => State::Ended,
-            _ => State::Interrupted,
-        },
-        trials,
-        error: None,
-    })
-}
-
 /// One line of the list: 80 columns hold the name, the state and what came of the trials.
-fn line(row: &Row, width: usize) -> String {
+fn line(row: &RunSummary, width: usize) -> String {
     if let Some(error) = &row.error {
         let first = error.lines().next().unwrap_or_default();
         return format!("{:width$}  {}: {first}", row.name, row.state.name());

@@ -10,6 +10,7 @@ mod demo_lab;
 mod fit;
 mod gates;
 mod hostile;
+mod live;
 mod orderentry;
 mod plan;
 mod refusals;

@@ -21,6 +21,7 @@ mod interrupt;
 mod lamp;
 mod lamp_ends;
 mod layouts;
+mod live;
 mod load_time;
 mod machines;
 mod open;

@@ -13,7 +13,8 @@ const WIDEST: f64 = 0.5;
 const RESOLUTION: f64 = 0.001;
 
 /// Which way of a metric is the good one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Goal {
     /// Throughput.
     Higher,

@@ -1,0 +1,44 @@
+//! What can be typed of the live page.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct LiveArgs {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// The page may be served unencrypted at an address that other machines reach
+    #[arg(long)]
+    pub(crate) confirm_plain_http: bool,
+    /// Directory that holds runs; repeatable
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "rookery-runs",
+        env = "ROOKERY_RUNS"
+    )]
+    pub(crate) runs: Vec<PathBuf>,
+}
+
+/// The page that shows a run while it runs.
+#[derive(Debug, Args)]
+pub(crate) struct LiveRunArgs {
+    /// Serve a page that shows the run while it runs, at this address or at a free port of
+    /// 127.0.0.1
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:0"
+    )]
+    pub(crate) live: Option<SocketAddr>,
+    /// The page may stop the run
+    #[arg(long, requires = "live")]
+    pub(crate) control: bool,
+    /// The page may be served unencrypted at an address that other machines reach
+    #[arg(long, requires = "live")]
+    pub(crate) confirm_plain_http: bool,
+}
