@@ -76,7 +76,7 @@ impl Diagnosis for DriverError {
     fn help(&self) -> Option<String> {
         let help = match self {
             Self::ForeignTarget { .. } => {
-                "if you may load this system, confirm the target explicitly"
+                "if you may load this system, confirm it: `--confirm-target ADDRESS`"
             }
             Self::Config { help, .. } => help,
             Self::Descriptors { .. } => {

@@ -65,7 +65,10 @@ pub(super) fn print(
 /// The loop type in words: response times mean little without it.
 fn loop_type(mode: Mode, users: u32) -> String {
     match mode {
-        Mode::Closed => format!("{users} users, closed loop"),
+        Mode::Closed => {
+            let plural = if users == 1 { "" } else { "s" };
+            format!("{users} user{plural}, closed loop")
+        }
         Mode::Open => "open load, response times from the intended start".to_owned(),
         Mode::PartlyOpen => "partly open load, response times from the intended start".to_owned(),
     }

@@ -108,21 +108,28 @@ fn row(probed: &Probed) -> Vec<String> {
     ]
 }
 
+/// The largest load that full runs confirmed. Without these it is the largest of a run that kept the
+/// limits: what the search guesses beyond its runs was measured by none.
 fn largest(found: &Found) -> String {
     let unit = found.begin.unit();
-    let Some(largest) = found.answer.load else {
+    let with_rate = |rate: Option<f64>| {
+        rate.map_or_else(String::new, |rate| format!(", {rate:.0} {}", found.rate))
+    };
+    if let Some(largest) = found.answer.load.filter(|_| found.answer.confirmed) {
+        return format!(
+            "largest load that kept them: {} {unit}{} (confirmed by full runs)",
+            load(largest),
+            with_rate(found.per_minute())
+        );
+    }
+    let kept = found.probed.iter().filter(|one| one.outcome == Outcome::Pass);
+    let Some(largest) = kept.max_by(|a, b| a.probe.load.total_cmp(&b.probe.load)) else {
         return "no load is known to keep them".to_owned();
     };
-    let confirmed = if found.answer.confirmed {
-        "confirmed by full runs"
-    } else {
-        "not confirmed"
-    };
-    let rate = found.per_minute();
-    let rate = rate.map_or_else(String::new, |rate| format!(", {rate:.0} {}", found.rate));
     format!(
-        "largest load that kept them: {} {unit}{rate} ({confirmed})",
-        load(largest)
+        "largest load of a run that kept them: {} {unit}{} (not confirmed)",
+        load(largest.probe.load),
+        with_rate(Some(largest.per_minute))
     )
 }
 
@@ -238,5 +245,18 @@ mod tests {
         );
         insta::assert_snapshot!(text);
         assert_eq!(json(&found)["broke"]["load"], 38.0);
+
+        // A guess between runs is no load that kept the limits.
+        let guessed = Found {
+            answer: Answer {
+                load: Some(37.4),
+                confirmed: false,
+                ..found.answer.clone()
+            },
+            ..found
+        };
+        let expected = "largest load of a run that kept them: 36 users, 2160 pages/min (not \
+                        confirmed)";
+        assert_eq!(largest(&guessed), expected);
     }
 }
