@@ -107,7 +107,7 @@ fn a_workload_file_is_tried_at_a_site() {
     ]);
     assert_eq!(code(&foreign), 2);
     let said = text(&foreign.stderr);
-    assert!(said.contains("confirm the target"), "{said}");
+    assert!(said.contains("--confirm-target"), "{said}");
 
     let alone = rookery(&["workload", "check", "site.toml"]);
     assert_eq!(

@@ -122,7 +122,10 @@ fn largest(found: &Found) -> String {
             with_rate(found.per_minute())
         );
     }
-    let kept = found.probed.iter().filter(|one| one.outcome == Outcome::Pass);
+    let kept = found
+        .probed
+        .iter()
+        .filter(|one| one.outcome == Outcome::Pass);
     let Some(largest) = kept.max_by(|a, b| a.probe.load.total_cmp(&b.probe.load)) else {
         return "no load is known to keep them".to_owned();
     };
