@@ -9,6 +9,7 @@ pub mod schema;
 pub(crate) mod software;
 pub mod sql;
 pub(crate) mod warm;
+pub mod web2005;
 
 pub use audit::{AuditError, audit};
 pub use config::{

@@ -13,6 +13,10 @@ mod support;
 mod visit;
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 
 pub use server::{BackendAt, PageServer, PageServerConfig};

@@ -4,7 +4,10 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use rookery_workload::{
     RandomDelay,
-    web2005::{besim::State, files::Shape},
+    web2005::{
+        besim::State,
+        files::{Shape, modified_s},
+    },
 };
 
 use super::{
@@ -118,6 +121,7 @@ impl Site {
         Ok(Self {
             model,
             root: config.files.clone(),
+            modified_s: modified_s(config.shape.seed()),
             backend,
             bank_users: Sessions::new(config.session_expiry),
             customers: Sessions::new(config.session_expiry),

@@ -95,6 +95,8 @@ pub(super) struct Site {
     pub(super) model: Model,
     /// Root of the file set.
     pub(super) root: PathBuf,
+    /// When its files were modified, seconds since 1970.
+    pub(super) modified_s: u64,
     pub(super) backend: Backend,
     pub(super) bank_users: Sessions<BankUser>,
     pub(super) customers: Sessions<Customer>,
@@ -204,7 +206,7 @@ impl Site {
 
     /// A file of the set.
     pub(super) fn file(&self, path: &str, since: Option<&str>) -> Result<FullAnswer, Fault> {
-        file_answer(&self.root, path, since).map_err(|error| match error.kind() {
+        file_answer(&self.root, path, self.modified_s, since).map_err(|error| match error.kind() {
             // A part of the path that is a link, or a file instead of a directory, is none either.
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Fault::NoFile,
             _ if error.raw_os_error() == Some(libc::ELOOP) => Fault::NoFile,

@@ -1,234 +1,26 @@
-//! Pages through the site, without a network: what each shows, what is refused, and that hostile
-//! input does no more.
+//! Pages through the site, without a network: what each shows, what is refused, what is written.
 
-use std::{
-    cell::RefCell,
-    path::PathBuf,
-    sync::{OnceLock, atomic::AtomicBool},
-};
+use std::net::SocketAddr;
 
-use http_body_util::BodyExt as _;
-use hyper::{
-    HeaderMap,
-    header::{
-        COOKIE, HeaderName, HeaderValue, IF_MODIFIED_SINCE, LAST_MODIFIED, LOCATION, SET_COOKIE,
+use hyper::header::{LAST_MODIFIED, LOCATION};
+use rookery_workload::{
+    RandomDelay,
+    web2005::{
+        Model,
+        besim::{Cents, banking, confirmation, ecommerce, ledger::LedgerTotals, support},
+        files::pages,
     },
 };
-use proptest::prelude::*;
-use rookery_workload::web2005::{
-    Model,
-    besim::{Cents, Mark, State, banking, confirmation, ecommerce, ledger::LedgerTotals, support},
-    files::{Content, PageFiles, Shape, page, pages},
-};
 
-use super::{BackendAt, PageServerConfig, site::Site};
+use super::{
+    BackendAt,
+    site::Burning,
+    testing::{Pages, shape, state},
+};
 use crate::{
-    http_server::{AnswerBody, FullAnswer, HttpSite as _, Method, Request},
-    web2005::{FilesetOptions, LedgerSync, StateKeeping, read_ledger, write_fileset},
+    http_server::{Method, StopSignal},
+    web2005::{BesimConfig, BesimServer, LedgerSync, StateKeeping},
 };
-
-const SEED: u64 = 7;
-
-fn shape(model: Model) -> Shape {
-    let scale = match model {
-        Model::Banking => 0.04,
-        Model::Ecommerce | Model::Support => 1.0,
-    };
-    // One download directory of 68 MB is enough to look at names; no test reads it.
-    Shape::new(model, 1, scale, SEED).expect("a shape")
-}
-
-fn state(model: Model) -> State {
-    State::new(SEED, &shape(model))
-}
-
-/// A file set that all tests of this process share.
-fn files(model: Model) -> PathBuf {
-    static SETS: OnceLock<[tempfile::TempDir; 3]> = OnceLock::new();
-    let sets = SETS.get_or_init(|| {
-        Model::ALL.map(|model| {
-            let dir = tempfile::tempdir().expect("a temporary directory");
-            let stop = AtomicBool::new(false);
-            let options = FilesetOptions {
-                threads: 1,
-                max_bytes: None,
-                stop: &stop,
-            };
-            write_fileset(dir.path(), &shape(model), &options, &|_| {}).expect("a file set");
-            dir
-        })
-    });
-    sets[usize::from(model.number()) - 1].path().to_owned()
-}
-
-/// A site with a ledger of its own.
-struct Pages {
-    site: Site,
-    model: Model,
-    dir: tempfile::TempDir,
-    /// What users send back once they were given it.
-    cookie: Option<String>,
-}
-
-/// An answer as a user sees it.
-struct Seen {
-    status: u16,
-    headers: Vec<(HeaderName, HeaderValue)>,
-    body: Vec<u8>,
-}
-
-impl Seen {
-    fn header(&self, name: &HeaderName) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known == name)?;
-        found.1.to_str().ok()
-    }
-
-    fn rows(&self) -> Vec<Vec<String>> {
-        Mark::parse(&self.body)
-            .expect("values")
-            .rows()
-            .expect("decoded")
-    }
-}
-
-impl Pages {
-    fn open(model: Model) -> Self {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let config = PageServerConfig {
-            shape: shape(model),
-            files: files(model),
-            backend: BackendAt::Here {
-                keeping: StateKeeping::Pure,
-                ledger: Some(dir.path().join("ledger.txt")),
-                sync: LedgerSync::Process,
-            },
-            session_expiry: std::time::Duration::from_secs(600),
-            extra_cpu: std::time::Duration::ZERO,
-            serial_share: 0.0,
-            listen: ([127, 0, 0, 1], 0).into(),
-            workers: 1,
-        };
-        Self {
-            site: Site::open(&config).expect("a site"),
-            model,
-            dir,
-            cookie: None,
-        }
-    }
-
-    fn ledger(&self) -> LedgerTotals {
-        read_ledger(&self.dir.path().join("ledger.txt")).expect("readable")
-    }
-
-    fn send(&mut self, method: Method, path: &str, query: &str, form: &str) -> Seen {
-        self.send_with(method, path, query, form, None)
-    }
-
-    fn send_with(
-        &mut self,
-        method: Method,
-        path: &str,
-        query: &str,
-        form: &str,
-        since: Option<&str>,
-    ) -> Seen {
-        let mut headers = HeaderMap::new();
-        if let Some(cookie) = &self.cookie {
-            headers.insert(COOKIE, HeaderValue::from_str(cookie).expect("a cookie"));
-        }
-        if let Some(since) = since {
-            headers.insert(
-                IF_MODIFIED_SINCE,
-                HeaderValue::from_str(since).expect("a date"),
-            );
-        }
-        let request = Request {
-            method,
-            path,
-            query,
-            form,
-            headers: Some(&headers),
-        };
-        let answer = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime")
-            .block_on(async {
-                let FullAnswer {
-                    status,
-                    headers,
-                    body,
-                } = self.site.answer(request).await;
-                let body = match body {
-                    AnswerBody::Bytes(bytes) => bytes,
-                    file @ AnswerBody::File(_) => {
-                        let body = crate::http_server::sent(file).collect().await;
-                        body.expect("read").to_bytes().to_vec()
-                    }
-                };
-                Seen {
-                    status,
-                    headers,
-                    body,
-                }
-            });
-        if let Some(cookie) = answer.header(&SET_COOKIE) {
-            self.cookie = cookie.split(';').next().map(str::to_owned);
-        }
-        answer
-    }
-
-    /// A page that must be there, with its length, its title, its padding and its name.
-    fn page(&mut self, name: &str, method: Method, query: &str, form: &str) -> Seen {
-        let file = match name {
-            "home" => "index",
-            name => name,
-        };
-        let path = format!("/{}/{file}.php", self.model.directory());
-        let seen = self.send(method, &path, query, form);
-        assert_eq!(
-            seen.status,
-            200,
-            "{name}: {}",
-            String::from_utf8_lossy(&seen.body)
-        );
-        self.check(name, &seen);
-        seen
-    }
-
-    fn check(&self, name: &str, seen: &Seen) {
-        let files: &PageFiles = page(self.model, name).expect("a page");
-        assert_eq!(seen.body.len(), files.html_bytes as usize, "{name}");
-        let text = String::from_utf8(seen.body.clone()).expect("text");
-        let site = match self.model {
-            Model::Banking => "Bank",
-            Model::Ecommerce => "Shop",
-            Model::Support => "Support",
-        };
-        assert!(text.contains(&format!("<title>{site}: {name}")), "{name}");
-        let (_, rest) = text.split_once("<pre class=\"pad\">\n").expect("padding");
-        let (padding, _) = rest.split_once("\n</pre>\n</body>").expect("its end");
-        assert!(padding.starts_with('A'), "{name}");
-        assert!(Content::has_markers_at(0, padding.as_bytes()), "{name}");
-        let mark = Mark::parse(&seen.body).expect("values");
-        assert_eq!(mark.page, name);
-        let images = files.images().count();
-        assert!(text.matches("<img src=").count() >= images, "{name}");
-    }
-
-    fn get(&mut self, name: &str, query: &str) -> Vec<Vec<String>> {
-        self.page(name, Method::Get, query, "").rows()
-    }
-
-    fn post(&mut self, name: &str, form: &str) -> Vec<Vec<String>> {
-        self.page(name, Method::Post, "", form).rows()
-    }
-
-    fn log_in(&mut self, user: u32) -> Vec<Vec<String>> {
-        let password = state(self.model).password(user);
-        self.post("login", &format!("userid={user}&password={password}"))
-    }
-}
 
 fn strings(row: &[&str]) -> Vec<String> {
     row.iter().map(|text| (*text).to_owned()).collect()
@@ -556,166 +348,78 @@ fn support_shows_every_page() {
     assert!(pages.cookie.is_none());
 }
 
+/// A back-end that runs until it is dropped.
+struct Besim {
+    stop: StopSignal,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Besim {
+    fn start(config: &BesimConfig) -> (Self, SocketAddr) {
+        let server = BesimServer::bind(config).expect("a back-end");
+        let address = server.local_addr();
+        let stop = StopSignal::new();
+        let raised = stop.clone();
+        let thread = Some(std::thread::spawn(move || server.run(&raised)));
+        (Self { stop, thread }, address)
+    }
+}
+
+impl Drop for Besim {
+    fn drop(&mut self) {
+        self.stop.raise();
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("a back-end without a panic");
+        }
+    }
+}
+
+#[test]
+fn a_back_end_of_its_own_may_end_and_come_back() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut config = BesimConfig {
+        state: state(Model::Banking),
+        keeping: StateKeeping::Pure,
+        delay: RandomDelay::default(),
+        ledger: Some(dir.path().join("ledger.txt")),
+        sync: LedgerSync::Disk,
+        listen: ([127, 0, 0, 1], 0).into(),
+        workers: 1,
+    };
+    let (besim, address) = Besim::start(&config);
+    config.listen = address;
+    let mut bank = Pages::before(Model::Banking, dir, BackendAt::There(address));
+    bank.log_in(1);
+    let pay = "payee[0]=p1&date[0]=20041007&amount[0]=12.34";
+    bank.post("quick_pay", pay);
+    drop(besim);
+    let down = bank.send(Method::Post, "/bank/quick_pay.php", "", pay);
+    assert_eq!(down.status, 503);
+    assert_eq!(bank.ledger().payments, (1, 1_234));
+    let (besim, _) = Besim::start(&config);
+    assert_eq!(bank.post("quick_pay", pay).len(), 1);
+    let payments = banking::payments(&state(Model::Banking), 1).count();
+    assert_eq!(bank.get("bill_pay", "userid=1").len(), payments);
+    drop(besim);
+    let totals = bank.ledger();
+    assert_eq!((totals.payments, totals.faults), ((2, 2_468), 0));
+}
+
+#[test]
+fn planted_time_is_divided_and_all_of_it_burnt() {
+    let all = std::time::Duration::from_millis(10);
+    let burning = Burning::new(all, 0.25);
+    assert_eq!(burning.serial, all / 4);
+    assert_eq!(burning.shared, all * 3 / 4);
+    assert_eq!(Burning::new(all, 0.0).shared, all);
+    assert_eq!(
+        Burning::new(all, f64::NAN).serial,
+        std::time::Duration::ZERO
+    );
+}
+
 #[test]
 fn every_page_is_asked_by_a_test() {
     // Of banking 16, of e-commerce 13, of support 7; a new page needs a test here.
     assert_eq!(Model::ALL.map(|model| pages(model).len()), [16, 13, 7]);
-}
-
-/// A request to any page, with arguments that are right, nearly right, or nothing of the kind.
-fn hostile() -> impl Strategy<Value = (Model, usize, String, bool)> {
-    let name = prop::sample::select(vec![
-        "userid",
-        "password",
-        "check_no",
-        "side",
-        "payee_id",
-        "name",
-        "street",
-        "city",
-        "state",
-        "zip",
-        "phone",
-        "email",
-        "payee[0]",
-        "date[0]",
-        "amount[0]",
-        "payee%5B1%5D",
-        "start",
-        "end",
-        "account_no",
-        "design",
-        "number",
-        "from",
-        "to",
-        "amount",
-        "region",
-        "seg",
-        "kw",
-        "s",
-        "p",
-        "i",
-        "o",
-        "action",
-        "line",
-        "quantity",
-        "customer",
-        "new",
-        "method",
-        "card",
-        "order",
-        "q",
-        "id",
-        "category",
-        "os",
-        "lang",
-    ]);
-    let value = prop_oneof![
-        any::<i64>().prop_map(|number| number.to_string()),
-        (0..20_u32).prop_map(|number| number.to_string()),
-        prop::sample::select(vec![
-            "1",
-            "front",
-            "add",
-            "20041007",
-            "0000000003",
-            "0000000005",
-            "12.00",
-            "-5.00",
-            "yes",
-            "'; DROP TABLE ledger; --",
-            "<script>alert(1)</script>",
-            "..%2f..%2fetc%2fpasswd",
-            "%00",
-            "%0d%0aSet-Cookie:x",
-            "%ff%fe",
-            "a+b+c",
-            "01234",
-            "</pre>",
-            "-->",
-            "a&b",
-        ])
-        .prop_map(str::to_owned),
-        "\\PC{0,20}",
-    ];
-    let fields = prop::collection::vec(
-        (name, value).prop_map(|(name, value)| format!("{name}={value}")),
-        0..12,
-    );
-    let text = prop_oneof![4 => fields.prop_map(|fields| fields.join("&")), 1 => "\\PC{0,60}"];
-    let model = prop::sample::select(Model::ALL.to_vec());
-    (model, 0..16_usize, text, any::<bool>())
-}
-
-#[test]
-fn hostile_input_is_answered_or_refused_and_writes_nothing() {
-    let sites = Model::ALL.map(|model| RefCell::new(Pages::open(model)));
-    // Without a session no input may reach a write, whatever it is; and none is given one.
-    proptest!(ProptestConfig::with_cases(3_000), |((model, place, text, post) in hostile())| {
-        let mut site = sites[usize::from(model.number()) - 1].borrow_mut();
-        let all = pages(model);
-        let page = &all[place % all.len()];
-        let path = format!("/{}/{}.php", model.directory(), page.name);
-        site.cookie = None;
-        let (method, query, form) = if post {
-            (Method::Post, "", text.as_str())
-        } else {
-            (Method::Get, text.as_str(), "")
-        };
-        let seen = site.send(method, &path, query, form);
-        // Of the two paths below that are no pages, and of a region that leads elsewhere.
-        let allowed: &[u16] = match page.name {
-            "home" | "download" => &[404],
-            "index" => &[200, 307, 400],
-            _ => &[200, 400],
-        };
-        prop_assert!(allowed.contains(&seen.status), "{path} {text}: {}", seen.status);
-    });
-    for site in &sites {
-        assert_eq!(site.borrow().ledger(), LedgerTotals::default());
-    }
-}
-
-#[test]
-fn hostile_input_of_a_user_writes_what_its_answers_say_and_no_more() {
-    let bank = RefCell::new(Pages::open(Model::Banking));
-    let told = RefCell::new(LedgerTotals::default());
-    proptest!(ProptestConfig::with_cases(1_000), |((_, place, text, post) in hostile())| {
-        let mut bank = bank.borrow_mut();
-        bank.log_in(1);
-        let all = pages(Model::Banking);
-        let page = &all[place % all.len()];
-        let path = format!("/bank/{}.php", page.name);
-        let (method, query, form) = if post {
-            (Method::Post, "", text.as_str())
-        } else {
-            (Method::Get, text.as_str(), "")
-        };
-        let seen = bank.send(method, &path, query, form);
-        prop_assert!(matches!(seen.status, 200 | 400), "{path} {text}: {}", seen.status);
-        if seen.status == 200 && page.html_bytes > 0 {
-            count(&mut told.borrow_mut(), page.name, &seen.rows());
-        }
-    });
-    assert_eq!(bank.borrow().ledger(), told.into_inner());
-}
-
-/// Counts what a page told its user.
-fn count(told: &mut LedgerTotals, page: &str, rows: &[Vec<String>]) {
-    match page {
-        "payee_info" => told.payees += 1,
-        "post_profile" => told.profiles += 1,
-        "post_chk_order" => told.check_orders += 1,
-        "quick_pay" => {
-            for row in rows.iter().filter(|row| row[3] != "refused") {
-                told.payments.0 += 1;
-                told.payments.1 += Cents::parse(&row[1]).expect("money").0;
-            }
-        }
-        "post_fund_xfer" if rows.len() == 2 => {
-            told.transfers.0 += 1;
-            told.transfers.1 += 1_200;
-        }
-        _ => {}
-    }
 }

@@ -9,21 +9,21 @@ use crate::{FoundRow, web2005::Model};
 /// Payments of `quick_pay`, one per payee.
 pub const PAYMENTS: &str = "payments";
 /// Their sum in cents.
-pub const PAYMENT_CENTS: &str = "payment cents";
+pub const PAYMENT_CENTS: &str = "payment_cents";
 /// Transfers between accounts.
 pub const TRANSFERS: &str = "transfers";
 /// Their sum in cents.
-pub const TRANSFER_CENTS: &str = "transfer cents";
+pub const TRANSFER_CENTS: &str = "transfer_cents";
 /// Payees added.
 pub const PAYEES: &str = "payees";
 /// Profiles changed.
 pub const PROFILES: &str = "profiles";
 /// Orders of checks.
-pub const CHECK_ORDERS: &str = "check orders";
+pub const CHECK_ORDERS: &str = "check_orders";
 /// Orders of e-commerce.
 pub const ORDERS: &str = "orders";
 /// Their sum in cents.
-pub const ORDER_CENTS: &str = "order cents";
+pub const ORDER_CENTS: &str = "order_cents";
 
 /// A write.
 #[derive(Clone, Debug, PartialEq, Eq)]
