@@ -78,7 +78,10 @@ fn bundled(study: &Study) -> Result<Box<dyn Stack>, StackError> {
         other @ (WorkloadKind::Dvdstore
         | WorkloadKind::Orderentry
         | WorkloadKind::Http
-        | WorkloadKind::Sql) => Err(StackError::OtherWorkload {
+        | WorkloadKind::Sql
+        | WorkloadKind::WebBanking
+        | WorkloadKind::WebEcommerce
+        | WorkloadKind::WebSupport) => Err(StackError::OtherWorkload {
             stack: "the bundled stack",
             workload: other.name(),
         }),

@@ -14,6 +14,12 @@ pub enum WorkloadKind {
     Http,
     /// Statements on a database that a user wrote down.
     Sql,
+    /// A bank on line, with a file set and a simulated back-end.
+    WebBanking,
+    /// A shop on line, with a file set and a simulated back-end.
+    WebEcommerce,
+    /// Downloads and the pages that lead to them, with a file set and a simulated back-end.
+    WebSupport,
     /// Records that are read, listed and written over HTTP: an example, and for tests.
     Sample,
 }

@@ -13,15 +13,19 @@ use crate::{
     orderentry::{self, OrderEntryCounters},
     sample::{self, SampleCounters},
     sql::{self, SqlCounters},
+    web2005::{self, Model, Web2005Counters},
 };
 
 impl WorkloadKind {
     /// Every workload.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::Dvdstore,
         Self::Orderentry,
         Self::Http,
         Self::Sql,
+        Self::WebBanking,
+        Self::WebEcommerce,
+        Self::WebSupport,
         Self::Sample,
     ];
 
@@ -33,6 +37,9 @@ impl WorkloadKind {
             Self::Orderentry => &orderentry::INFO,
             Self::Http => &http::INFO,
             Self::Sql => &sql::INFO,
+            Self::WebBanking => &web2005::BANKING,
+            Self::WebEcommerce => &web2005::ECOMMERCE,
+            Self::WebSupport => &web2005::SUPPORT,
             Self::Sample => &sample::INFO,
         }
     }
@@ -56,6 +63,12 @@ pub enum Counters {
     Http(HttpCounters),
     /// Those of a database workload as data.
     Sql(SqlCounters),
+    /// Those of a bank on line.
+    WebBanking(Web2005Counters),
+    /// Those of a shop on line.
+    WebEcommerce(Web2005Counters),
+    /// Those of downloads.
+    WebSupport(Web2005Counters),
     /// Those of the sample workload.
     Sample(SampleCounters),
 }
@@ -74,6 +87,9 @@ impl Counters {
             WorkloadKind::Orderentry => Self::Orderentry(OrderEntryCounters::default()),
             WorkloadKind::Http => Self::Http(HttpCounters::default()),
             WorkloadKind::Sql => Self::Sql(SqlCounters::default()),
+            WorkloadKind::WebBanking => Web2005Counters::new(Model::Banking).into(),
+            WorkloadKind::WebEcommerce => Web2005Counters::new(Model::Ecommerce).into(),
+            WorkloadKind::WebSupport => Web2005Counters::new(Model::Support).into(),
             WorkloadKind::Sample => Self::Sample(SampleCounters::default()),
         }
     }
@@ -86,6 +102,9 @@ impl Counters {
             Self::Orderentry(_) => WorkloadKind::Orderentry,
             Self::Http(_) => WorkloadKind::Http,
             Self::Sql(_) => WorkloadKind::Sql,
+            Self::WebBanking(_) => WorkloadKind::WebBanking,
+            Self::WebEcommerce(_) => WorkloadKind::WebEcommerce,
+            Self::WebSupport(_) => WorkloadKind::WebSupport,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -134,6 +153,9 @@ impl Counters {
             Self::Orderentry(counters) => counters.metrics(),
             Self::Http(counters) => counters.metrics(),
             Self::Sql(counters) => counters.metrics(),
+            Self::WebBanking(counters)
+            | Self::WebEcommerce(counters)
+            | Self::WebSupport(counters) => counters.metrics(),
             Self::Sample(counters) => counters.metrics(),
         }
     }
@@ -146,6 +168,9 @@ impl Counters {
             Self::Orderentry(counters) => counters.proof(),
             Self::Http(counters) => counters.proof(),
             Self::Sql(counters) => counters.proof(),
+            Self::WebBanking(counters)
+            | Self::WebEcommerce(counters)
+            | Self::WebSupport(counters) => counters.proof(),
             Self::Sample(counters) => counters.proof(),
         }
     }
@@ -155,7 +180,12 @@ impl Counters {
     #[must_use]
     pub fn unit_rates(&self) -> Option<UnitRates> {
         match self {
-            Self::Dvdstore(_) | Self::Http(_) | Self::Sql(_) => None,
+            Self::Dvdstore(_)
+            | Self::Http(_)
+            | Self::Sql(_)
+            | Self::WebBanking(_)
+            | Self::WebEcommerce(_)
+            | Self::WebSupport(_) => None,
             Self::Orderentry(counters) => Some(counters.unit_rates()),
             Self::Sample(counters) => Some(counters.unit_rates()),
         }
@@ -168,7 +198,12 @@ impl Counters {
         match self {
             Self::Dvdstore(counters) => Some(counters.rollbacks()),
             Self::Orderentry(counters) => Some(counters.rollbacks()),
-            Self::Http(_) | Self::Sql(_) | Self::Sample(_) => None,
+            Self::Http(_)
+            | Self::Sql(_)
+            | Self::WebBanking(_)
+            | Self::WebEcommerce(_)
+            | Self::WebSupport(_)
+            | Self::Sample(_) => None,
         }
     }
 
@@ -194,6 +229,9 @@ impl Counters {
             (Self::Orderentry(counters), Self::Orderentry(other)) => counters.merge(other),
             (Self::Http(counters), Self::Http(other)) => counters.merge(other),
             (Self::Sql(counters), Self::Sql(other)) => counters.merge(other),
+            (Self::WebBanking(counters), Self::WebBanking(other))
+            | (Self::WebEcommerce(counters), Self::WebEcommerce(other))
+            | (Self::WebSupport(counters), Self::WebSupport(other)) => counters.merge(other),
             (Self::Sample(counters), Self::Sample(other)) => counters.merge(other),
             (counters, other) => return Err(DifferentWorkloads(counters.kind(), other.kind())),
         }
@@ -236,6 +274,29 @@ impl SqlCounters {
     pub fn from_counters(counters: &Counters) -> Option<&Self> {
         match counters {
             Counters::Sql(counters) => Some(counters),
+            _ => None,
+        }
+    }
+}
+
+impl From<Web2005Counters> for Counters {
+    fn from(counters: Web2005Counters) -> Self {
+        match counters.model {
+            Model::Banking => Self::WebBanking(counters),
+            Model::Ecommerce => Self::WebEcommerce(counters),
+            Model::Support => Self::WebSupport(counters),
+        }
+    }
+}
+
+impl Web2005Counters {
+    /// The counters of a guest, if they are those of one of these workloads.
+    #[must_use]
+    pub fn from_counters(counters: &Counters) -> Option<&Self> {
+        match counters {
+            Counters::WebBanking(counters)
+            | Counters::WebEcommerce(counters)
+            | Counters::WebSupport(counters) => Some(counters),
             _ => None,
         }
     }

@@ -59,6 +59,12 @@ impl UserDelays {
         delay.microseconds(&mut self.0)
     }
 
+    /// An exponential pause in microseconds, cut at `longest`.
+    pub(crate) fn exponential_us(&mut self, mean: Duration, longest: Duration) -> u64 {
+        let drawn = self.0.exponential() * microseconds(mean) as f64;
+        rookery_cast::truncate_u64(drawn).min(microseconds(longest))
+    }
+
     /// The pause before the first act in microseconds, uniform in `[0, max)`.
     pub fn initial_us(&mut self, max: Duration) -> u64 {
         self.0.below(microseconds(max))

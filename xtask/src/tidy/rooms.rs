@@ -8,7 +8,16 @@ const GENERIC: [&str; 8] = [
     "study", "lab", "stats", "store", "analysis", "report", "driver", "rookery",
 ];
 /// Names of workloads, as they are written in any case.
-const NAMES: [&str; 4] = ["orderentry", "order_entry", "dvdstore", "shop"];
+const NAMES: [&str; 8] = [
+    "orderentry",
+    "order_entry",
+    "dvdstore",
+    "shop",
+    "web2005",
+    "webbanking",
+    "webecommerce",
+    "websupport",
+];
 /// How code names the sample workload, in any case. Its name alone is a word of statistics: only
 /// paths, variants and types that cannot mean anything else are refused.
 const SAMPLE_NAMES: [&str; 10] = [

@@ -6,6 +6,7 @@ mod http;
 mod orderentry;
 mod sample;
 mod sql;
+mod web2005;
 mod web_users;
 
 use std::{
@@ -95,6 +96,9 @@ pub(crate) fn load(request: &LoadRequest<'_>, stack: &BuiltStack) -> Box<dyn Tri
         BuiltStack::Orderentry(stack) => Box::new(orderentry::load(request, stack.as_ref())),
         BuiltStack::Http(_, wanted) => Box::new(http::load(request, wanted)),
         BuiltStack::Sql(stack) => Box::new(sql::load(request, stack.as_ref())),
+        BuiltStack::Web2005(_, wanted, dataset) => {
+            Box::new(web2005::load(request, wanted, *dataset))
+        }
         BuiltStack::Sample(stack) => Box::new(sample::load(request, stack.as_ref())),
     }
 }
@@ -128,6 +132,7 @@ pub(crate) fn probes(stack: &BuiltStack, guests: &[Box<dyn Guest>]) -> Vec<Datab
         BuiltStack::Dvdstore(..)
         | BuiltStack::Http(..)
         | BuiltStack::Sql(_)
+        | BuiltStack::Web2005(..)
         | BuiltStack::Sample(_) => Vec::new(),
         BuiltStack::Orderentry(stack) => guests
             .iter()
@@ -147,6 +152,7 @@ pub(crate) fn attach(
         BuiltStack::Dvdstore(..)
         | BuiltStack::Http(..)
         | BuiltStack::Sql(_)
+        | BuiltStack::Web2005(..)
         | BuiltStack::Sample(_) => None,
         BuiltStack::Orderentry(stack) => orderentry::attach(stack.as_ref(), measurement, looks),
     }
@@ -173,6 +179,7 @@ pub(crate) fn calibration(
         BuiltStack::Dvdstore(..)
         | BuiltStack::Http(..)
         | BuiltStack::Sql(_)
+        | BuiltStack::Web2005(..)
         | BuiltStack::Sample(_) => Ok(None),
         BuiltStack::Orderentry(stack) => {
             Calibration::new(plan, point, study, stack.as_ref(), store)

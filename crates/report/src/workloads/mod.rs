@@ -2,6 +2,7 @@
 
 mod dvdstore;
 mod orderentry;
+mod web2005;
 
 use rookery_analysis::{Analysis, Run};
 use rookery_study::WorkloadKind;
@@ -53,6 +54,9 @@ pub(crate) fn section(run: &Run, analysis: &Analysis) -> Option<Section> {
     match run.header.study.workload.kind() {
         WorkloadKind::Dvdstore => Some(dvdstore::section(run)),
         WorkloadKind::Orderentry => orderentry::section(run, analysis),
+        WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
+            web2005::section(run)
+        }
         WorkloadKind::Http | WorkloadKind::Sql | WorkloadKind::Sample => None,
     }
 }
@@ -62,6 +66,9 @@ pub(crate) fn brief(run: &Run, analysis: &Analysis) -> Brief {
     match run.header.study.workload.kind() {
         WorkloadKind::Dvdstore | WorkloadKind::Http | WorkloadKind::Sql | WorkloadKind::Sample => {
             Brief::default()
+        }
+        WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
+            web2005::brief(run)
         }
         WorkloadKind::Orderentry => orderentry::brief(run, analysis),
     }

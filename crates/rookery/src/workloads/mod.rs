@@ -119,6 +119,8 @@ pub(crate) enum DriveCommand {
     Http(Box<http::drive::DriveHttpArgs>),
     /// Users of a database workload that a file describes
     Sql(Box<sql::drive::DriveSqlArgs>),
+    /// Users of banking, e-commerce or support
+    Web2005(Box<web2005::drive::DriveWeb2005Args>),
 }
 
 impl DriveCommand {
@@ -129,6 +131,7 @@ impl DriveCommand {
             Self::Orderentry(args) => orderentry::drive::run(args),
             Self::Http(args) => http::drive::run(args),
             Self::Sql(args) => sql::drive::run(args),
+            Self::Web2005(args) => web2005::drive::run(args),
         }
     }
 }

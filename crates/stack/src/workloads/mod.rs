@@ -11,7 +11,10 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 use rookery_guest::Guest;
 use rookery_oltp::{Progress, Target};
 use rookery_stats::DatabaseLoad;
-use rookery_study::{DvdstoreUse, HttpUse, OrderentryUse, SqlUse, Study, Workload, WorkloadKind};
+use rookery_study::{
+    DvdstoreUse, HttpUse, OrderentryUse, SqlUse, Study, Web2005Use, Workload, WorkloadKind,
+};
+use rookery_workload::web2005::WebDataset;
 
 use crate::{EffectiveSetting, Found, GuestStack, StackError};
 
@@ -114,6 +117,8 @@ pub enum BuiltStack {
     Http(Box<dyn GuestStack>, Box<HttpUse>),
     /// Databases of a workload whose statements are data.
     Sql(Box<dyn SqlStack>),
+    /// Pages of banking, e-commerce or support, and what their servers hold.
+    Web2005(Box<dyn GuestStack>, Box<Web2005Use>, WebDataset),
     /// Records of the sample workload.
     Sample(Box<dyn SampleStack>),
 }
@@ -127,6 +132,7 @@ impl BuiltStack {
             Self::Orderentry(stack) => stack.as_ref(),
             Self::Http(stack, _) => stack.as_ref(),
             Self::Sql(stack) => stack.as_ref(),
+            Self::Web2005(stack, ..) => stack.as_ref(),
             Self::Sample(stack) => stack.as_ref(),
         }
     }

@@ -11,6 +11,9 @@ use crate::{AuditScope, EffectiveSetting, Found, GuestStack, Origin, StackContex
 pub(crate) const SERVED: &[WorkloadKind] = &[
     WorkloadKind::Dvdstore,
     WorkloadKind::Http,
+    WorkloadKind::WebBanking,
+    WorkloadKind::WebEcommerce,
+    WorkloadKind::WebSupport,
     WorkloadKind::Sample,
 ];
 
@@ -46,6 +49,16 @@ pub(crate) fn serve(
         (Workload::Http(wanted), PointData::Http(_)) => {
             Ok(BuiltStack::Http(guests, Box::new(wanted.clone())))
         }
+        (
+            Workload::WebBanking(wanted)
+            | Workload::WebEcommerce(wanted)
+            | Workload::WebSupport(wanted),
+            PointData::Web2005(dataset),
+        ) => Ok(BuiltStack::Web2005(
+            guests,
+            Box::new(wanted.clone()),
+            dataset,
+        )),
         (Workload::Sample(wanted), PointData::Sample(data)) => {
             let wanted = wanted.clone();
             Ok(BuiltStack::Sample(Box::new(Served {
@@ -54,9 +67,15 @@ pub(crate) fn serve(
                 data,
             })))
         }
-        (Workload::Dvdstore(_) | Workload::Http(_) | Workload::Sample(_), data) => {
-            Err(StackError::other_data(stack, data))
-        }
+        (
+            Workload::Dvdstore(_)
+            | Workload::Http(_)
+            | Workload::WebBanking(_)
+            | Workload::WebEcommerce(_)
+            | Workload::WebSupport(_)
+            | Workload::Sample(_),
+            data,
+        ) => Err(StackError::other_data(stack, data)),
         (Workload::Orderentry(_) | Workload::Sql(_), _) => Err(StackError::OtherWorkload {
             stack,
             workload: workload.kind().name(),

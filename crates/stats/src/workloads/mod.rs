@@ -5,8 +5,9 @@ mod data_driven;
 mod dvdstore;
 mod orderentry;
 mod sample;
+mod web2005;
 
-use rookery_workload::{Counters, WorkloadKind};
+use rookery_workload::{Counters, WorkloadKind, web2005::Model};
 
 use crate::{GuestMeasurement, Measurement, checks::Remark};
 
@@ -17,9 +18,13 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
         .map_or(0, |operation| operation.started);
     match &guest.counters {
         Counters::Dvdstore(counters) => dvdstore::drawn(guest, counters, operation, started),
-        Counters::Orderentry(_) | Counters::Http(_) | Counters::Sql(_) | Counters::Sample(_) => {
-            started
-        }
+        Counters::Orderentry(_)
+        | Counters::Http(_)
+        | Counters::Sql(_)
+        | Counters::WebBanking(_)
+        | Counters::WebEcommerce(_)
+        | Counters::WebSupport(_)
+        | Counters::Sample(_) => started,
     }
 }
 
@@ -28,7 +33,13 @@ pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
     match measurement.workload() {
         Some(WorkloadKind::Orderentry) => orderentry::mix_remarks(measurement),
         Some(
-            WorkloadKind::Dvdstore | WorkloadKind::Http | WorkloadKind::Sql | WorkloadKind::Sample,
+            WorkloadKind::Dvdstore
+            | WorkloadKind::Http
+            | WorkloadKind::Sql
+            | WorkloadKind::WebBanking
+            | WorkloadKind::WebEcommerce
+            | WorkloadKind::WebSupport
+            | WorkloadKind::Sample,
         )
         | None => Vec::new(),
     }
@@ -40,6 +51,9 @@ pub(crate) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
     match measurement.workload() {
         Some(WorkloadKind::Orderentry) => orderentry::own_checks(measurement),
         Some(WorkloadKind::Http | WorkloadKind::Sql) => data_driven::own_checks(measurement),
+        Some(WorkloadKind::WebBanking) => web2005::own_checks(Model::Banking, measurement),
+        Some(WorkloadKind::WebEcommerce) => web2005::own_checks(Model::Ecommerce, measurement),
+        Some(WorkloadKind::WebSupport) => web2005::own_checks(Model::Support, measurement),
         Some(WorkloadKind::Sample) => sample::own_checks(measurement),
         Some(WorkloadKind::Dvdstore) | None => Vec::new(),
     }

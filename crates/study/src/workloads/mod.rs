@@ -11,13 +11,19 @@ mod http;
 mod orderentry;
 mod sample;
 mod sql;
+mod web2005;
 
 use std::{fmt, time::Duration};
 
 use rookery_cast::truncate_u64;
 use rookery_stats::Pacing;
 pub use rookery_workload::WorkloadKind;
-use rookery_workload::{DelayDistribution, MixShare, dvdstore::Size, sample::SampleData};
+use rookery_workload::{
+    DelayDistribution, MixShare,
+    dvdstore::Size,
+    sample::SampleData,
+    web2005::{Model, WebDataset},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -32,6 +38,7 @@ use http::HttpKeys;
 use orderentry::OrderentryKeys;
 use sample::SampleKeys;
 use sql::SqlKeys;
+use web2005::Web2005Keys;
 
 pub(crate) use asks::{DataRequest, OtherSections, PlannedData};
 pub use dvdstore::DvdstoreUse;
@@ -39,6 +46,7 @@ pub use http::{HarError, HttpUse, MOST_HAR_BYTES, draft_from_har};
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
 pub use sample::SampleUse;
 pub use sql::SqlUse;
+pub use web2005::Web2005Use;
 
 /// Copying a loaded database, MiB/s: a conservative sequential rate of a disk.
 const COPY_MIB_PER_S: f64 = 400.0;
@@ -55,6 +63,12 @@ pub enum Workload {
     Http(HttpUse),
     /// Statements on a database that a user wrote down.
     Sql(SqlUse),
+    /// A bank on line, with a file set and a simulated back-end.
+    WebBanking(Web2005Use),
+    /// A shop on line, with a file set and a simulated back-end.
+    WebEcommerce(Web2005Use),
+    /// Downloads and the pages that lead to them, with a file set and a simulated back-end.
+    WebSupport(Web2005Use),
     /// Records that are read, listed and written over HTTP: an example, and for tests.
     Sample(SampleUse),
 }
@@ -66,6 +80,9 @@ pub(crate) fn stacks(kind: WorkloadKind) -> &'static [StackKind] {
         WorkloadKind::Orderentry => &orderentry::STACKS,
         WorkloadKind::Http => &http::STACKS,
         WorkloadKind::Sql => &sql::STACKS,
+        WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
+            &web2005::STACKS
+        }
         WorkloadKind::Sample => &sample::STACKS,
     }
 }
@@ -77,6 +94,9 @@ pub(crate) fn limits_meaning(kind: WorkloadKind) -> &'static str {
         WorkloadKind::Orderentry => orderentry::LIMITS,
         WorkloadKind::Http => http::LIMITS,
         WorkloadKind::Sql => sql::LIMITS,
+        WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
+            web2005::LIMITS
+        }
         WorkloadKind::Sample => sample::LIMITS,
     }
 }
@@ -88,6 +108,9 @@ fn own_keys(kind: WorkloadKind) -> Vec<KeyInfo> {
         WorkloadKind::Orderentry => OrderentryKeys::keys(),
         WorkloadKind::Http => HttpKeys::keys(),
         WorkloadKind::Sql => SqlKeys::keys(),
+        WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
+            Web2005Keys::keys()
+        }
         WorkloadKind::Sample => SampleKeys::keys(),
     }
 }
@@ -109,6 +132,21 @@ impl Named for WorkloadKind {
             "sql",
             Self::Sql,
             "statements on a database that the study or a workload file describes",
+        ),
+        (
+            "web-banking",
+            Self::WebBanking,
+            "a bank on line, with a file set and a simulated back-end",
+        ),
+        (
+            "web-ecommerce",
+            Self::WebEcommerce,
+            "a shop on line, with a file set and a simulated back-end",
+        ),
+        (
+            "web-support",
+            Self::WebSupport,
+            "downloads and the pages that lead to them, with a file set and a simulated back-end",
         ),
         (
             "sample",
@@ -178,6 +216,9 @@ impl Workload {
             Self::Orderentry(_) => WorkloadKind::Orderentry,
             Self::Http(_) => WorkloadKind::Http,
             Self::Sql(_) => WorkloadKind::Sql,
+            Self::WebBanking(_) => WorkloadKind::WebBanking,
+            Self::WebEcommerce(_) => WorkloadKind::WebEcommerce,
+            Self::WebSupport(_) => WorkloadKind::WebSupport,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -200,6 +241,17 @@ impl Workload {
         }
     }
 
+    /// The keys of banking, e-commerce or support, where it is one of them.
+    #[must_use]
+    pub fn web2005(&self) -> Option<&Web2005Use> {
+        match self {
+            Self::WebBanking(keys) | Self::WebEcommerce(keys) | Self::WebSupport(keys) => {
+                Some(keys)
+            }
+            _ => None,
+        }
+    }
+
     /// The names of its operations, under which results are stored.
     #[must_use]
     pub fn operation_names(&self) -> Vec<&str> {
@@ -208,7 +260,12 @@ impl Workload {
         match self {
             Self::Http(keys) => names.extend(keys.operation_names()),
             Self::Sql(keys) => names.extend(keys.operation_names()),
-            Self::Dvdstore(_) | Self::Orderentry(_) | Self::Sample(_) => {}
+            Self::Dvdstore(_)
+            | Self::Orderentry(_)
+            | Self::WebBanking(_)
+            | Self::WebEcommerce(_)
+            | Self::WebSupport(_)
+            | Self::Sample(_) => {}
         }
         names
     }
@@ -250,6 +307,7 @@ impl Workload {
             Self::Orderentry(keys) => keys,
             Self::Http(keys) => keys,
             Self::Sql(keys) => keys,
+            Self::WebBanking(keys) | Self::WebEcommerce(keys) | Self::WebSupport(keys) => keys,
             Self::Sample(keys) => keys,
         }
     }
@@ -260,6 +318,7 @@ impl Workload {
             Self::Orderentry(keys) => keys,
             Self::Http(keys) => keys,
             Self::Sql(keys) => keys,
+            Self::WebBanking(keys) | Self::WebEcommerce(keys) | Self::WebSupport(keys) => keys,
             Self::Sample(keys) => keys,
         }
     }
@@ -291,6 +350,8 @@ pub enum PointData {
         /// MiB that it is expected to take.
         mib: u32,
     },
+    /// Files, and the state of a simulated back-end.
+    Web2005(WebDataset),
     /// Records.
     Sample(SampleData),
 }
@@ -304,6 +365,7 @@ impl PointData {
             Self::Orderentry(_) => WorkloadKind::Orderentry,
             Self::Http(_) => WorkloadKind::Http,
             Self::Sql { .. } => WorkloadKind::Sql,
+            Self::Web2005(dataset) => dataset.model.kind(),
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -313,7 +375,7 @@ impl PointData {
     #[must_use]
     pub fn caveat(self) -> Option<String> {
         match self {
-            Self::Dvdstore(_) | Self::Http(_) | Self::Sql { .. } => None,
+            Self::Dvdstore(_) | Self::Http(_) | Self::Sql { .. } | Self::Web2005(_) => None,
             Self::Orderentry(data) => data.caveat(),
             Self::Sample(_) => Some(sample::CAVEAT.to_owned()),
         }
@@ -327,6 +389,7 @@ impl PointData {
             Self::Http(None) => 0,
             Self::Sql { mib } => mib.into(),
             Self::Orderentry(data) => data.bytes().div_ceil(1 << 20),
+            Self::Web2005(dataset) => dataset.bytes().div_ceil(1 << 20),
             Self::Sample(data) => data.bytes().div_ceil(1 << 20),
         }
     }
@@ -337,6 +400,7 @@ impl PointData {
             Self::Dvdstore(_) | Self::Http(_) => dvdstore::USED_MIB_PER_MB,
             Self::Orderentry(_) => orderentry::USED_MIB_PER_MIB,
             Self::Sql { .. } => sql::USED_MIB_PER_MIB,
+            Self::Web2005(_) => web2005::USED_MIB_PER_MIB,
             Self::Sample(_) => sample::USED_MIB_PER_MIB,
         };
         truncate_u64((self.megabytes() as f64 * per_megabyte).ceil())
@@ -348,6 +412,7 @@ impl PointData {
             Self::Dvdstore(_) | Self::Http(_) => dvdstore::LOAD_MB_PER_S,
             Self::Orderentry(_) => orderentry::LOAD_MIB_PER_S,
             Self::Sql { .. } => sql::LOAD_MIB_PER_S,
+            Self::Web2005(_) => web2005::LOAD_MIB_PER_S,
             Self::Sample(_) => sample::LOAD_MIB_PER_S,
         };
         self.megabytes() as f64 / megabytes_per_s
@@ -374,6 +439,15 @@ impl PointData {
 }
 
 impl PointData {
+    /// The files of banking, e-commerce or support.
+    #[must_use]
+    pub fn web2005(self) -> Option<WebDataset> {
+        match self {
+            Self::Web2005(dataset) => Some(dataset),
+            _ => None,
+        }
+    }
+
     /// The records of the sample workload.
     #[must_use]
     pub fn sample(self) -> Option<SampleData> {
@@ -397,6 +471,7 @@ impl fmt::Display for PointData {
             Self::Dvdstore(size) | Self::Http(Some(size)) => size.fmt(f),
             Self::Http(None) | Self::Sql { .. } => f.write_str("own data"),
             Self::Orderentry(data) => data.fmt(f),
+            Self::Web2005(dataset) => fmt::Display::fmt(dataset, f),
             Self::Sample(data) => data.fmt(f),
         }
     }
@@ -439,7 +514,16 @@ impl Pace {
     /// The workloads that have it.
     fn owners(self) -> &'static [WorkloadKind] {
         match self {
-            Self::Think | Self::Cycle => &[
+            Self::Think => &[
+                WorkloadKind::Dvdstore,
+                WorkloadKind::Http,
+                WorkloadKind::Sql,
+                WorkloadKind::WebBanking,
+                WorkloadKind::WebEcommerce,
+                WorkloadKind::WebSupport,
+                WorkloadKind::Sample,
+            ],
+            Self::Cycle => &[
                 WorkloadKind::Dvdstore,
                 WorkloadKind::Http,
                 WorkloadKind::Sql,
@@ -506,6 +590,7 @@ pub(crate) enum OwnKeys {
     Orderentry(OrderentryKeys),
     Http(Box<HttpKeys>),
     Sql(Box<SqlKeys>),
+    Web2005(Model, Box<Web2005Keys>),
     Sample(SampleKeys),
 }
 
@@ -550,9 +635,16 @@ impl OwnKeys {
             WorkloadKind::Orderentry => Self::Orderentry(OrderentryKeys::read(reader)),
             WorkloadKind::Http => Self::Http(Box::new(HttpKeys::read(reader))),
             WorkloadKind::Sql => Self::Sql(Box::new(SqlKeys::read(reader))),
+            WorkloadKind::WebBanking => Self::web2005(Model::Banking, reader),
+            WorkloadKind::WebEcommerce => Self::web2005(Model::Ecommerce, reader),
+            WorkloadKind::WebSupport => Self::web2005(Model::Support, reader),
             WorkloadKind::Sample => Self::Sample(SampleKeys::read(reader)),
         };
         sound.then_some(keys)
+    }
+
+    fn web2005(model: Model, reader: &mut Reader<'_, '_, '_>) -> Self {
+        Self::Web2005(model, Box::new(Web2005Keys::read(reader)))
     }
 
     /// The names of operations that only the study knows, whether or not all else is right.
@@ -560,7 +652,9 @@ impl OwnKeys {
         match self {
             Self::Http(keys) => keys.operation_names(),
             Self::Sql(keys) => keys.operation_names(),
-            Self::Dvdstore(_) | Self::Orderentry(_) | Self::Sample(_) => Vec::new(),
+            Self::Dvdstore(_) | Self::Orderentry(_) | Self::Web2005(..) | Self::Sample(_) => {
+                Vec::new()
+            }
         }
     }
 
@@ -571,6 +665,14 @@ impl OwnKeys {
             Self::Orderentry(keys) => Workload::Orderentry(keys.build(pace, context)?),
             Self::Http(keys) => Workload::Http(keys.build(pace, context)?),
             Self::Sql(keys) => Workload::Sql(keys.build(pace, context)?),
+            Self::Web2005(model, keys) => {
+                let wanted = keys.build(model, pace, context)?;
+                match model {
+                    Model::Banking => Workload::WebBanking(wanted),
+                    Model::Ecommerce => Workload::WebEcommerce(wanted),
+                    Model::Support => Workload::WebSupport(wanted),
+                }
+            }
             Self::Sample(keys) => Workload::Sample(keys.build(pace, context)?),
         })
     }
@@ -594,6 +696,12 @@ impl OwnKeys {
                 Self::Sql(Box::new(SqlKeys::from_use(wanted))),
                 sql::pace(wanted),
             ),
+            Workload::WebBanking(wanted)
+            | Workload::WebEcommerce(wanted)
+            | Workload::WebSupport(wanted) => {
+                let keys = Box::new(Web2005Keys::from_use(wanted));
+                (Self::Web2005(wanted.model, keys), web2005::PACE)
+            }
             Workload::Sample(wanted) => (
                 Self::Sample(SampleKeys::from_use(wanted)),
                 sample::pace(wanted),
@@ -607,6 +715,7 @@ impl OwnKeys {
             Self::Orderentry(keys) => keys.write(out),
             Self::Http(keys) => keys.write(out),
             Self::Sql(keys) => keys.write(out),
+            Self::Web2005(_, keys) => keys.write(out),
             Self::Sample(keys) => keys.write(out),
         }
     }

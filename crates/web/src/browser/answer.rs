@@ -9,6 +9,7 @@ use flate2::write::MultiGzDecoder;
 use httparse::Header;
 use rookery_cast::index;
 use rookery_driver::{EVIDENCE_BYTES, Fault};
+use rookery_workload::web2005::FileCheck;
 use sha2::{Digest as _, Sha256};
 
 use super::cache::Validator;
@@ -38,6 +39,8 @@ pub(crate) struct Wanted<'w> {
     pub(crate) whole: bool,
     /// Its digest.
     pub(crate) digest: bool,
+    /// Its length and the markers of files are looked at.
+    pub(crate) markers: bool,
     /// The answer to `HEAD` has no body.
     pub(crate) no_body: bool,
     /// Values of these headers.
@@ -121,6 +124,7 @@ pub(crate) struct Answer {
     /// Length as it was sent.
     pub(crate) sent_bytes: u64,
     pub(crate) digest: Option<[u8; 32]>,
+    pub(crate) markers: Option<FileCheck>,
 }
 
 /// What becomes of a body.
@@ -131,6 +135,7 @@ struct Sink {
     bytes: u64,
     limit: u64,
     digest: Option<Sha256>,
+    markers: Option<FileCheck>,
     over: bool,
 }
 
@@ -145,6 +150,9 @@ impl io::Write for Sink {
         self.kept.extend_from_slice(&data[..data.len().min(room)]);
         if let Some(digest) = &mut self.digest {
             digest.update(data);
+        }
+        if let Some(markers) = &mut self.markers {
+            markers.take(data);
         }
         Ok(data.len())
     }
@@ -359,6 +367,7 @@ impl<'w> Reception<'w> {
             bytes: 0,
             limit,
             digest: self.wanted.digest.then(Sha256::new),
+            markers: self.wanted.markers.then(FileCheck::default),
             over: false,
         };
         // An empty body has no header of gzip either.
@@ -432,6 +441,7 @@ impl<'w> Reception<'w> {
             bytes: sink.bytes,
             sent_bytes: self.sent_bytes,
             digest: sink.digest.map(|digest| digest.finalize().into()),
+            markers: sink.markers,
         })
     }
 }
@@ -445,6 +455,7 @@ mod tests {
         body_bytes: 10_000,
         whole: true,
         digest: true,
+        markers: false,
         no_body: false,
         headers: &[],
     };

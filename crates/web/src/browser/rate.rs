@@ -44,6 +44,11 @@ impl RatedReceive {
         rookery_cast::index((rate / PER_SECOND).max(512)).min(buffer)
     }
 
+    /// What was received in all, heads of answers included.
+    pub(crate) fn total(&self) -> u64 {
+        self.bytes.get()
+    }
+
     /// So many were received.
     pub(crate) fn received(&self, bytes: usize) {
         self.bytes.set(self.bytes.get() + bytes as u64);
@@ -61,6 +66,7 @@ mod tests {
         assert_eq!(rated.at_once(65_536), 5_000);
         rated.received(50_000);
         assert_eq!(rated.next_at(), Some(500_005_000));
+        assert_eq!(rated.total(), 50_000);
         let free = RatedReceive::new(None, 0);
         free.received(1_000_000);
         assert_eq!((free.next_at(), free.at_once(65_536)), (None, 65_536));

@@ -9,6 +9,7 @@ pub mod http;
 pub mod page;
 mod problem;
 pub mod sample;
+pub mod web2005;
 
 use std::{net::SocketAddr, rc::Rc};
 
@@ -22,6 +23,7 @@ use self::{
     http::{HttpRecord, HttpScript, HttpSite, Visitor},
     page::{PageScript, Viewer},
     sample::{RecordSite, RecordUser, SampleRecord, SampleScript},
+    web2005::{Web2005Record, Web2005Script, WebSite, WebVisitor},
 };
 use crate::{client::Client, user::User, worker::Unfinished};
 
@@ -34,6 +36,8 @@ pub enum Script {
     Dvdstore(DvdstoreScript),
     /// What a workload file says; its operations, and the whole `page` for any of them.
     Http(Box<HttpScript>),
+    /// Banking, e-commerce or support: the pages of a chain; its page types, and the whole `page`.
+    Web2005(Box<Web2005Script>),
     /// Records: read, list or write one after the other, as a matrix says; the operations `read`,
     /// `list` and `write`.
     Sample(SampleScript),
@@ -47,6 +51,7 @@ impl Script {
         match self {
             Self::Dvdstore(_) => dvdstore::OPERATIONS,
             Self::Http(script) => script.operations(),
+            Self::Web2005(script) => script.operations(),
             Self::Sample(_) => sample::OPERATIONS,
             Self::Page(_) => page::OPERATIONS,
         }
@@ -57,6 +62,7 @@ impl Script {
         match self {
             Self::Dvdstore(script) => script.check(),
             Self::Http(script) => script.check(),
+            Self::Web2005(script) => script.check(),
             Self::Sample(script) => script.check(),
             Self::Page(script) => script.check(),
         }
@@ -77,6 +83,7 @@ pub(crate) enum Stay {
 pub(crate) enum GuestUsers {
     Dvdstore(Rc<Shop>),
     Http(Rc<HttpSite>),
+    Web2005(Rc<WebSite>),
     Sample(Rc<RecordSite>),
     Page(Rc<PageScript>),
 }
@@ -94,6 +101,7 @@ impl GuestUsers {
         Ok(match script {
             Script::Http(script) => Self::Http(Rc::new(HttpSite::new(script, target, population)?)),
             Script::Dvdstore(script) => Self::Dvdstore(Rc::new(Shop::new(script.clone()))),
+            Script::Web2005(script) => Self::Web2005(Rc::new(WebSite::new(script, target)?)),
             Script::Sample(script) => Self::Sample(Rc::new(RecordSite::new(*script))),
             Script::Page(script) => Self::Page(Rc::new(script.clone())),
         })
@@ -108,6 +116,10 @@ impl GuestUsers {
             }
             Self::Http(site) => {
                 let script = Visitor::new(Rc::clone(site), seed, guest, number);
+                start(User::new(script, client), seed, stay);
+            }
+            Self::Web2005(site) => {
+                let script = WebVisitor::new(Rc::clone(site), seed, guest, number);
                 start(User::new(script, client), seed, stay);
             }
             Self::Sample(site) => {
@@ -125,7 +137,9 @@ impl GuestUsers {
     pub(crate) fn tally(&self, window: Span, now: Nanos) -> OrderTally {
         match self {
             Self::Dvdstore(shop) => shop.record().borrow().tally(window, now),
-            Self::Http(_) | Self::Sample(_) | Self::Page(_) => OrderTally::default(),
+            Self::Http(_) | Self::Web2005(_) | Self::Sample(_) | Self::Page(_) => {
+                OrderTally::default()
+            }
         }
     }
 
@@ -135,7 +149,8 @@ impl GuestUsers {
             Self::Dvdstore(shop) => shop.unfinished(request.operation, request.written),
             Self::Http(site) => site.unfinished(request.operation, request.written),
             Self::Sample(site) => site.unfinished(request.operation, request.written),
-            Self::Page(_) => {}
+            // What was under way is told when the counters are taken.
+            Self::Web2005(_) | Self::Page(_) => {}
         }
     }
 
@@ -144,6 +159,7 @@ impl GuestUsers {
         match self {
             Self::Dvdstore(shop) => GuestCounts::Dvdstore(shop.record().take()),
             Self::Http(site) => GuestCounts::Http(Box::new(site.take_record())),
+            Self::Web2005(site) => GuestCounts::Web2005(Box::new(site.take_record())),
             Self::Sample(site) => GuestCounts::Sample(site.take_record()),
             Self::Page(_) => GuestCounts::Nothing,
         }
@@ -162,6 +178,7 @@ fn start<S: crate::user::UserScript>(user: User<S>, seed: u64, stay: Stay) {
 pub(crate) enum GuestCounts {
     Dvdstore(ShopRecord),
     Http(Box<HttpRecord>),
+    Web2005(Box<Web2005Record>),
     Sample(SampleRecord),
     Nothing,
 }
@@ -172,6 +189,7 @@ impl GuestCounts {
         match script {
             Script::Dvdstore(_) => Self::Dvdstore(ShopRecord::default()),
             Script::Http(script) => Self::Http(Box::new(HttpRecord::new(script))),
+            Script::Web2005(script) => Self::Web2005(Box::new(Web2005Record::new(script))),
             Script::Sample(script) => Self::Sample(SampleRecord::new(script)),
             Script::Page(_) => Self::Nothing,
         }
@@ -182,6 +200,7 @@ impl GuestCounts {
         match (self, other) {
             (Self::Dvdstore(mine), Self::Dvdstore(other)) => mine.merge(other),
             (Self::Http(mine), Self::Http(other)) => mine.merge(&other),
+            (Self::Web2005(mine), Self::Web2005(other)) => mine.merge(&other),
             (Self::Sample(mine), Self::Sample(other)) => mine.merge(&other),
             // Threads share the script of a guest.
             _ => {}
@@ -195,6 +214,7 @@ impl GuestCounts {
         match self {
             Self::Dvdstore(record) => Counters::Dvdstore(record.counters(window)),
             Self::Http(record) => Counters::Http(record.counters(window)),
+            Self::Web2005(record) => Counters::from(record.counters(window)),
             Self::Sample(record) => Counters::Sample(record.counters(window)),
             Self::Nothing => Counters::empty(WorkloadKind::Dvdstore),
         }

@@ -15,3 +15,4 @@ mod https;
 mod network;
 mod open;
 mod trial;
+mod web2005;

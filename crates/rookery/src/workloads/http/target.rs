@@ -25,7 +25,7 @@ pub(crate) struct TrustArgs {
 
 impl TrustArgs {
     /// What was typed counts before what the workload says.
-    pub(super) fn put_into(&self, tls: &mut Tls) -> Result<(), Failure> {
+    pub(crate) fn put_into(&self, tls: &mut Tls) -> Result<(), Failure> {
         tls.insecure |= self.insecure;
         if let Some(path) = &self.ca {
             tls.ca = Some(file::text(path)?);
@@ -37,15 +37,15 @@ impl TrustArgs {
 
 /// A site and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Target {
-    pub(super) site: SiteName,
-    pub(super) address: SocketAddr,
+pub(crate) struct Target {
+    pub(crate) site: SiteName,
+    pub(crate) address: SocketAddr,
 }
 
 impl Target {
     /// Reads `http://HOST[:PORT][/BASE]`, or the same with `https://`; `option` is where it was
     /// typed.
-    pub(super) fn parse(option: &str, url: &str) -> Result<Self, Failure> {
+    pub(crate) fn parse(option: &str, url: &str) -> Result<Self, Failure> {
         let wrong = |what: &str| {
             Failure::new(Code::Usage, format!("{option} {url}: {what}"))
                 .help("write http://HOST[:PORT][/BASE] or https://HOST[:PORT][/BASE]")

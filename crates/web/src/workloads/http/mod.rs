@@ -65,7 +65,7 @@ impl SiteName {
     }
 
     /// The host without the port.
-    fn host(&self) -> &str {
+    pub(super) fn host(&self) -> &str {
         match self.authority.rsplit_once(':') {
             Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
             _ => &self.authority,

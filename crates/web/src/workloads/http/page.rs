@@ -153,6 +153,7 @@ impl Page<'_> {
             body_bytes: self.described.body_limit,
             whole: self.operation.whole,
             digest: self.operation.digest,
+            markers: false,
             no_body: method == Method::Head,
             headers: &self.operation.wanted_headers,
         }
@@ -287,6 +288,7 @@ impl Page<'_> {
             body_bytes: self.described.body_limit,
             whole: false,
             digest: false,
+            markers: false,
             no_body: false,
             headers: &[],
         };

@@ -1,0 +1,38 @@
+//! Users of banking, e-commerce and support: what the driver is told.
+
+use rookery_stats::Pacing;
+use rookery_study::Web2005Use;
+use rookery_web::{
+    Script,
+    workloads::{http::SiteName, web2005::Web2005Script},
+};
+use rookery_workload::{DelayDistribution, web2005::WebDataset};
+
+use super::{
+    LoadRequest,
+    web_users::{Behaviour, Users, config},
+};
+
+/// The load of one group of a trial on guests that serve these pages.
+pub(super) fn load(request: &LoadRequest<'_>, wanted: &Web2005Use, dataset: WebDataset) -> Users {
+    let script = |address| {
+        Script::Web2005(Box::new(Web2005Script {
+            dataset,
+            site: SiteName::at(address),
+            think: wanted.think,
+            connections: wanted.connections,
+            receive_rate: wanted.receive_rate,
+            bands: wanted.bands,
+            rules: wanted.rules,
+            tls: wanted.tls.clone(),
+        }))
+    };
+    let behaviour = Behaviour {
+        script: &script,
+        pacing: Pacing::Think,
+        // Spreads the first pages of users; the other pauses are those of the script.
+        think_time: wanted.think.mean,
+        think_distribution: DelayDistribution::Constant,
+    };
+    Users(config(request, &behaviour))
+}

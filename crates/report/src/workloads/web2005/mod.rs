@@ -1,0 +1,295 @@
+//! What only banking, e-commerce and support have: the per-page table, the criteria of a passing
+//! window, and the index where all three ran.
+
+mod pages;
+
+use std::collections::BTreeMap;
+
+use rookery_analysis::Run;
+use rookery_stats::{Latencies, Measurement};
+use rookery_study::{Point, Purpose};
+use rookery_workload::web2005::{Model, Web2005Counters, web_index};
+
+use super::{Brief, Part, Section};
+use crate::{
+    prose::{format, loop_type::loop_type},
+    tables::{Table, table},
+};
+
+/// How the section is to be read.
+const CAPTION: &str = "Windows of all guests and all good trials of a point together. A page is \
+                       its dynamic request and its embedded files. A window passes where all \
+                       criteria are met. These are figures of workloads that are modelled on a \
+                       published benchmark; they are no results of it.";
+
+/// More rows than this are closed at first.
+const FOLDED: usize = 40;
+
+const WINDOWS: [&str; 14] = [
+    "point",
+    "sessions",
+    "pages/s",
+    "good",
+    "tolerable or better",
+    "failed",
+    "validation errors",
+    "mean page",
+    "bytes per page",
+    "ABR, bytes/s",
+    "304",
+    "offered",
+    "connections",
+    "window",
+];
+
+const CRITERIA: [&str; 4] = ["point", "criterion", "met", "found"];
+
+const INDEX: [&str; 5] = [
+    "what ran",
+    "banking sessions",
+    "e-commerce sessions",
+    "support sessions",
+    "web-index",
+];
+
+/// All good trials of a point together.
+struct PointWindow<'r> {
+    point: &'r Point,
+    counters: Web2005Counters,
+    measured: Vec<&'r Measurement>,
+    /// Every single window met all criteria.
+    passes: bool,
+}
+
+impl PointWindow<'_> {
+    /// Times of an operation.
+    fn latencies(&self, operation: &str) -> Latencies {
+        let mut all = Latencies::new();
+        for measured in &self.measured {
+            all.merge(&measured.latencies(operation));
+        }
+        all
+    }
+}
+
+/// What all guests of a trial counted; `None` where they are of another workload.
+fn counters_of(measured: &Measurement) -> Option<Web2005Counters> {
+    let mut guests = measured
+        .guests
+        .iter()
+        .filter_map(|guest| Web2005Counters::from_counters(&guest.counters));
+    let mut all = guests.next()?.clone();
+    guests.for_each(|guest| all.merge(guest));
+    Some(all)
+}
+
+/// The windows of all points that have any.
+fn windows(run: &Run) -> Vec<PointWindow<'_>> {
+    let points = run.header.plan.points.iter();
+    points.filter_map(|point| window(run, point)).collect()
+}
+
+fn window<'r>(run: &'r Run, point: &'r Point) -> Option<PointWindow<'r>> {
+    let own = run.trials.iter().filter(|trial| {
+        trial.row.trial.point == point.id && trial.row.trial.purpose != Purpose::Pilot
+    });
+    let mut found: Option<PointWindow<'r>> = None;
+    for (_, measured) in own.filter_map(|trial| trial.valid()) {
+        let Some(counters) = counters_of(measured) else {
+            continue;
+        };
+        let passes = counters.criteria().iter().all(|criterion| criterion.met);
+        match &mut found {
+            None => {
+                found = Some(PointWindow {
+                    point,
+                    counters,
+                    measured: vec![measured],
+                    passes,
+                });
+            }
+            Some(window) => {
+                // The same sessions again: rates are those of the sum of all windows.
+                let window_s = window.counters.window_s + counters.window_s;
+                let users = window.counters.users.max(counters.users);
+                window.counters.merge(&counters);
+                (window.counters.window_s, window.counters.users) = (window_s, users);
+                window.measured.push(measured);
+                window.passes &= passes;
+            }
+        }
+    }
+    found
+}
+
+/// The section of a run; `None` where no trial ended well.
+pub(super) fn section(run: &Run) -> Option<Section> {
+    let windows = windows(run);
+    if windows.is_empty() {
+        return None;
+    }
+    let part = |heading, caption, fold_beyond, rows, table| Part {
+        heading,
+        caption,
+        fold_beyond,
+        rows,
+        table,
+    };
+    let parts = [
+        part("", "", usize::MAX, "points", figures(&windows)),
+        part(
+            "Pages by type",
+            "Columns as in the published results: requests include those with a validation error; \
+             the byte rate of a row is its bytes by the time of all page types, so that rows add \
+             up to the total. Published bytes are the mean of the published result.",
+            FOLDED,
+            "page types",
+            pages::table_of(&windows),
+        ),
+        part(
+            "Criteria of a passing window",
+            "Judged over all windows of a point together.",
+            FOLDED,
+            "criteria",
+            criteria(&windows),
+        ),
+        part(
+            "Index",
+            "The geometric mean of the three numbers of sessions as shares of 120, 114 and 162, \
+             times 100. Only sessions of passing windows count.",
+            usize::MAX,
+            "rows",
+            index(&windows),
+        ),
+    ];
+    Some(Section {
+        id: "web2005",
+        name: "Pages",
+        title: "Pages, bands and criteria",
+        caption: format!("{}. {CAPTION}", loop_type(run)),
+        parts: parts
+            .into_iter()
+            .filter(|part| !part.table.rows.is_empty())
+            .collect(),
+    })
+}
+
+/// What stands on a terminal.
+pub(super) fn brief(run: &Run) -> Brief {
+    let windows = windows(run);
+    if windows.is_empty() {
+        return Brief::default();
+    }
+    let unmet: Vec<String> = windows
+        .iter()
+        .filter(|window| !window.passes)
+        .map(|window| window.point.label())
+        .collect();
+    let remark = match &unmet[..] {
+        [] => "Every window met all criteria.".to_owned(),
+        points => format!(
+            "Windows that did not meet all criteria: {}.",
+            points.join(", ")
+        ),
+    };
+    let tables = [
+        figures(&windows),
+        pages::brief_table(&windows),
+        index(&windows),
+    ];
+    Brief {
+        tables: tables
+            .into_iter()
+            .filter(|table| !table.rows.is_empty())
+            .collect(),
+        remarks: vec![remark],
+    }
+}
+
+fn figures(windows: &[PointWindow<'_>]) -> Table {
+    let row = |window: &PointWindow<'_>| {
+        let counters = &window.counters;
+        let total = counters.table().total;
+        let [good, tolerable, fail] = match total.percentages() {
+            Some(shares) => shares.map(|percent| format!("{percent:.1} %")),
+            None => [(); 3].map(|()| format::NONE.to_owned()),
+        };
+        let pages = total.requests.saturating_sub(total.invalid) as f64;
+        let per_second = (counters.window_s > 0.0).then(|| pages / counters.window_s);
+        let scheme = if counters.encrypted {
+            "TLS"
+        } else {
+            "plain HTTP"
+        };
+        vec![
+            window.point.label(),
+            counters.users.to_string(),
+            format::or_none(per_second, format::number),
+            good,
+            tolerable,
+            fail,
+            total.invalid.to_string(),
+            format::or_none(total.mean_response_s, |mean| {
+                format!("{:.0} ms", 1e3 * mean)
+            }),
+            format::or_none(total.mean_bytes, |mean| format!("{mean:.0}")),
+            format::or_none(total.weighted_abr, |rate| format!("{rate:.1}")),
+            format::or_none(total.not_modified, format::percent),
+            format::or_none(counters.offered(), format::percent),
+            scheme.to_owned(),
+            if window.passes {
+                "passes"
+            } else {
+                "does not pass"
+            }
+            .to_owned(),
+        ]
+    };
+    table(&WINDOWS, windows.iter().map(row).collect())
+}
+
+fn criteria(windows: &[PointWindow<'_>]) -> Table {
+    let rows = windows.iter().flat_map(|window| {
+        let label = window.point.label();
+        window
+            .counters
+            .criteria()
+            .into_iter()
+            .map(move |criterion| {
+                let met = if criterion.met { "yes" } else { "no" };
+                vec![
+                    label.clone(),
+                    criterion.name.to_owned(),
+                    met.to_owned(),
+                    criterion.found,
+                ]
+            })
+    });
+    table(&CRITERIA, rows.collect())
+}
+
+/// The index of the largest passing numbers of sessions of each workload; no row where not all
+/// three passed somewhere.
+fn index(windows: &[PointWindow<'_>]) -> Table {
+    let mut largest: BTreeMap<Model, u64> = BTreeMap::new();
+    for window in windows.iter().filter(|window| window.passes) {
+        let sessions = largest.entry(window.counters.model).or_default();
+        *sessions = (*sessions).max(window.counters.users);
+    }
+    let sessions = Model::ALL.map(|model| largest.get(&model).copied());
+    let rows = match sessions {
+        [Some(banking), Some(ecommerce), Some(support)] => {
+            let sessions = [banking, ecommerce, support];
+            let small = sessions.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            let mut row = vec!["the largest passing windows".to_owned()];
+            row.extend(sessions.map(|count| count.to_string()));
+            row.push(web_index(small).to_string());
+            vec![row]
+        }
+        _ => Vec::new(),
+    };
+    table(&INDEX, rows)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+//! `rookery drive web2005`: only the driver, against a server of banking, e-commerce or support
+//! that already runs.
+
+use std::{net::IpAddr, time::Duration};
+
+use clap::Args;
+use rookery_cast::truncate_u32;
+use rookery_driver::{Load, Phases};
+use rookery_stats::{GuestMeasurement, Measurement, Pacing, faults};
+use rookery_study::parse_duration;
+use rookery_web::{Assignment, Config, Limits, Script, workloads::web2005::Web2005Script};
+use rookery_workload::{
+    DelayDistribution,
+    http::Tls,
+    web2005::{Bands, Model, RATE_BYTES_PER_S, Rules, Web2005Counters, WebDataset, WebThink},
+};
+
+use crate::{
+    exit::{Code, Failure, driver_code},
+    output,
+    progress::load_bar,
+    signals,
+    workloads::{
+        http::target::{Target, TrustArgs},
+        measured,
+    },
+};
+
+/// The longest think time by its mean, as in the original.
+const LONGEST_THINK: u32 = 15;
+
+#[derive(Debug, Args)]
+pub(crate) struct DriveWeb2005Args {
+    /// The workload: banking, ecommerce or support
+    #[arg(long, value_name = "MODEL", value_parser = model)]
+    model: Model,
+    #[arg(
+        long,
+        required = true,
+        value_name = "URL",
+        // No comment of documentation: brackets would be links there.
+        help = "Server to drive, http[s]://HOST[:PORT][/BASE]; several are driven alike"
+    )]
+    target: Vec<String>,
+    /// Confirm that you may load this address, which is not on this machine
+    #[arg(long, value_name = "ADDRESS")]
+    confirm_target: Vec<IpAddr>,
+    /// Users per target, each with one session after the other
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    users: u32,
+    /// Sessions that the server's file set is for [default: the users]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    sessions: Option<u32>,
+    /// Scale of the server's file set
+    #[arg(long, default_value_t = 1.0)]
+    fileset_scale: f64,
+    /// Seed of the server's file set and of its back-end
+    #[arg(long, default_value_t = 1)]
+    data_seed: u64,
+    /// Mean think time [default: 10s, of support 5s]
+    #[arg(long, value_parser = parse_duration)]
+    think_time: Option<Duration>,
+    /// Connections of one user
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+    connections: u8,
+    /// The most that one user receives, bytes/s; 0 for no limit
+    #[arg(long, default_value_t = RATE_BYTES_PER_S)]
+    receive_rate: u64,
+    /// Users start evenly over this time
+    #[arg(long, default_value = "5s", value_parser = parse_duration)]
+    ramp_up: Duration,
+    /// Time from the end of ramp-up to the measured window
+    #[arg(long, visible_alias = "warm-up", default_value = "5s", value_parser = parse_duration)]
+    settle: Duration,
+    /// The measured window
+    #[arg(long, visible_alias = "run-time", default_value = "30s", value_parser = parse_duration)]
+    steady: Duration,
+    /// How long pages under way are awaited at the end
+    #[arg(long, default_value = "5s", value_parser = parse_duration)]
+    drain: Duration,
+    /// Limit on one page, beside the time that its bytes need at the receive rate
+    #[arg(long, default_value = "60s", value_parser = parse_duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// CPUs of the driver, such as 1 or 2-3 [default: the last CPU]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<String>,
+    /// Seed of all random streams
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+fn model(text: &str) -> Result<Model, String> {
+    Model::of_name(text).ok_or_else(|| {
+        let names = Model::ALL.map(Model::name);
+        format!("it is one of {}", names.join(", "))
+    })
+}
+
+pub(crate) fn run(args: &DriveWeb2005Args) -> Result<Code, Failure> {
+    let config = config(args)?;
+    let stop = signals::stop_flag()?;
+    let bar = load_bar(args.quiet, config.phases.load_end());
+    let measured = rookery_web::run(&config, measured::start(), &stop, &|progress| {
+        measured::tell(&bar, &progress);
+    });
+    bar.finish_and_clear();
+    let measurement = measured.map_err(|error| Failure::from_error(driver_code(&error), &error))?;
+    let faults: Vec<String> = faults::faults(&measurement)
+        .into_iter()
+        .map(|fault| fault.text)
+        .collect();
+    if args.json {
+        output::json(&measured::with_percentiles(&measurement, &faults)?).map(drop)?;
+    } else {
+        print(&measurement, &faults);
+    }
+    if signals::came(&stop) {
+        return Ok(Code::Interrupted);
+    }
+    let answered = |guest: &&GuestMeasurement| measured::completed(guest, |_| true) == 0;
+    if let Some(target) = measurement.guests.iter().find(answered) {
+        return Err(nothing_answered(target));
+    }
+    Ok(if faults.is_empty() {
+        Code::Done
+    } else {
+        Code::Driver
+    })
+}
+
+fn print(measurement: &Measurement, faults: &[String]) {
+    measured::print(measurement, faults, &|guest| {
+        let Some(counters) = Web2005Counters::from_counters(&guest.counters) else {
+            return;
+        };
+        print_pages(counters);
+        for criterion in counters.criteria() {
+            let met = if criterion.met { "met" } else { "not met" };
+            output::text(format!("{}: {met}: {}", criterion.name, criterion.found));
+        }
+        for row in guest.counters.proof().rows {
+            output::text(format!(
+                "{}: {} acknowledged, {} without an answer",
+                row.what, row.acknowledged, row.unanswered
+            ));
+        }
+    });
+}
+
+/// The per-page table with the columns of the published results.
+fn print_pages(counters: &Web2005Counters) {
+    output::text(format!(
+        "{:18} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9} {:>10} {:>12}",
+        "page",
+        "requests",
+        "good",
+        "tolerable",
+        "fail",
+        "invalid",
+        "mean s",
+        "bytes/req",
+        "ABR B/s"
+    ));
+    let table = counters.table();
+    for row in table.rows.iter().chain([&table.total]) {
+        let shown = |value: Option<f64>, digits: usize| {
+            value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.digits$}"))
+        };
+        output::text(format!(
+            "{:18} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9} {:>10} {:>12}",
+            row.name,
+            row.requests,
+            row.good,
+            row.tolerable,
+            row.fail,
+            row.invalid,
+            shown(row.mean_response_s, 3),
+            shown(row.mean_bytes, 0),
+            shown(row.weighted_abr, 1)
+        ));
+    }
+}
+
+/// A load without a single good answer measured nothing.
+fn nothing_answered(target: &GuestMeasurement) -> Failure {
+    Failure::new(
+        Code::Guest,
+        format!(
+            "{} completed no page in the measured window: {}",
+            target.guest,
+            measured::first_failure(target)
+        ),
+    )
+    .help(
+        "check that the server runs, and that --model, --sessions, --fileset-scale and \
+         --data-seed are those of its file set",
+    )
+}
+
+fn config(args: &DriveWeb2005Args) -> Result<Config, Failure> {
+    let mut tls = Tls::default();
+    args.trust.put_into(&mut tls)?;
+    let targets: Vec<Target> = args
+        .target
+        .iter()
+        .map(|url| Target::parse("--target", url))
+        .collect::<Result<_, _>>()?;
+    let usual = WebThink::new(args.model);
+    let mean = args.think_time.unwrap_or(usual.mean);
+    let rate = (args.receive_rate > 0).then_some(args.receive_rate);
+    let assignment = |(target, url): (&Target, &String)| Assignment {
+        guest: url.clone(),
+        target: target.address,
+        users: args.users,
+        script: Script::Web2005(Box::new(Web2005Script {
+            dataset: WebDataset {
+                model: args.model,
+                sessions: args.sessions.unwrap_or(args.users),
+                scale_ppm: truncate_u32((1e6 * args.fileset_scale).round()),
+                seed: args.data_seed,
+            },
+            site: target.site.clone(),
+            think: WebThink {
+                mean,
+                max: LONGEST_THINK * mean,
+            },
+            connections: args.connections,
+            receive_rate: rate,
+            bands: Bands::new(args.model).at_rate(rate),
+            rules: Rules::default(),
+            tls: tls.clone(),
+        })),
+    };
+    Ok(Config {
+        assignments: targets.iter().zip(&args.target).map(assignment).collect(),
+        network: None,
+        cpus: measured::driver_cpus(args.cpus.as_deref())?,
+        phases: Phases {
+            ramp_up: args.ramp_up,
+            settle: args.settle,
+            steady: args.steady,
+            ramp_down: Duration::ZERO,
+            drain: args.drain,
+        },
+        load: Load::Closed,
+        pacing: Pacing::Think,
+        think_time: mean,
+        // Each page has a pause of its own.
+        think_distribution: DelayDistribution::Constant,
+        timeout: args.timeout,
+        limits: Limits::default(),
+        seed: args.seed,
+        confirmed_targets: targets
+            .iter()
+            .map(|target| target.address)
+            .filter(|address| args.confirm_target.contains(&address.ip()))
+            .collect(),
+    })
+}
