@@ -101,6 +101,16 @@ pub(crate) fn limits_meaning(kind: WorkloadKind) -> &'static str {
     }
 }
 
+/// Whose keys they are, where keys of one name are shown as one; none where they are shown already,
+/// as those of a workload with the same keys.
+fn keys_title(kind: WorkloadKind) -> Option<&'static str> {
+    match kind {
+        WorkloadKind::WebBanking => Some("web-banking, web-ecommerce and web-support"),
+        WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => None,
+        other => Some(other.info().title),
+    }
+}
+
 /// The keys of `[workload]` that a workload has of its own.
 fn own_keys(kind: WorkloadKind) -> Vec<KeyInfo> {
     match kind {
@@ -603,7 +613,11 @@ impl OwnKeys {
             .flat_map(|kind| own_keys(kind).into_iter().map(move |key| (kind, key)))
         {
             match all.iter_mut().find(|known| known.name == key.name) {
-                Some(known) => known.join(kind.info().title, key),
+                Some(known) => {
+                    if let Some(title) = keys_title(kind) {
+                        known.join(title, key);
+                    }
+                }
                 None => all.push(key),
             }
         }
