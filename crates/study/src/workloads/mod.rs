@@ -6,6 +6,7 @@
 
 mod asks;
 mod data_driven;
+mod distribution;
 mod dvdstore;
 mod http;
 mod orderentry;
@@ -33,6 +34,7 @@ use crate::{
     problem::Code,
 };
 
+use distribution::{is_usual, refuse_distribution, scatter, web_distribution};
 use dvdstore::DvdstoreKeys;
 use http::HttpKeys;
 use orderentry::OrderentryKeys;
@@ -544,27 +546,6 @@ impl Pace {
     }
 }
 
-impl Named for DelayDistribution {
-    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("constant", Self::Constant, "always the mean"),
-        (
-            "uniform",
-            Self::Uniform,
-            "evenly from zero to twice the mean",
-        ),
-        (
-            "exponential",
-            Self::Exponential,
-            "as waits for independent events, without an end",
-        ),
-        (
-            "truncated-exponential",
-            Self::TruncatedExponential,
-            "the same, cut at ten means",
-        ),
-    ];
-}
-
 impl Named for Pace {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         (
@@ -783,40 +764,6 @@ fn web_pacing(
         return context.refuse(Code::Contradiction, span, message, help);
     }
     Some(pacing)
-}
-
-/// How the think times of users over HTTP scatter; times of cycles do not.
-fn web_distribution(
-    pacing: Pacing,
-    asked: Option<DelayDistribution>,
-    context: &mut Context,
-) -> Option<DelayDistribution> {
-    if pacing == Pacing::Cycle && asked.is_some() {
-        let message = "`workload.think_distribution` has no meaning with `pacing = \"cycle\"`, \
-                       whose times are constant";
-        return refuse_distribution(message, context);
-    }
-    Some(asked.unwrap_or_default())
-}
-
-/// Refuses a distribution of think times where there are none.
-fn refuse_distribution<T>(message: &str, context: &mut Context) -> Option<T> {
-    let span = context.spans.nearest("workload.think_distribution");
-    context.refuse(Code::Contradiction, span, message, "remove it")
-}
-
-/// Whether think times scatter as those of users over HTTP always do.
-fn is_usual(distribution: &DelayDistribution) -> bool {
-    *distribution == DelayDistribution::default()
-}
-
-/// How think times scatter, in words behind others; nothing where it is as always.
-fn scatter(distribution: DelayDistribution, usual: DelayDistribution) -> String {
-    if distribution == usual {
-        String::new()
-    } else {
-        format!(", {}", distribution.words())
-    }
 }
 
 /// The pace of such users as the study file has it.

@@ -1,9 +1,10 @@
 //! Whether a window passes: the rules of the original's runs, and ours where nothing public says
 //! more.
 
-use serde::{Deserialize, Serialize};
-
-use super::{Chain, PageRow, Web2005Counters};
+use super::{
+    Chain, PageRow, Web2005Counters,
+    rules::{Rules, Scope},
+};
 
 /// Relative deviation that the share of a page type may have from that of the chain.
 const MIX_TOLERANCE: f64 = 0.05;
@@ -12,42 +13,11 @@ const MIX_ERRORS: f64 = 4.0;
 /// Least share of the pages that so many sessions ask for, 0 to 1.
 const LEAST_OFFERED: f64 = 0.98;
 
-/// Of which requests the shares of good and tolerable ones are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scope {
-    /// Of all page types together, as in the published results.
-    #[default]
-    Aggregate,
-    /// Of every page type by itself.
-    Page,
-}
-
-/// What a window must keep.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rules {
-    /// Of which requests the shares are taken.
-    pub scope: Scope,
-    /// Least share of good pages, percent.
-    pub good_pct: f64,
-    /// Least share of good and tolerable pages, percent.
-    pub tolerable_pct: f64,
-    /// Largest share of pages with a validation error, percent.
-    pub validation_error_pct: f64,
-    /// Fewest requests of every page type.
-    pub min_requests: u64,
-}
-
-impl Default for Rules {
-    /// Those of the original.
-    fn default() -> Self {
-        Self {
-            scope: Scope::Aggregate,
-            good_pct: 95.0,
-            tolerable_pct: 99.0,
-            validation_error_pct: 0.5,
-            min_requests: 100,
-        }
+impl Web2005Counters {
+    /// Whether the window passes, criterion by criterion.
+    #[must_use]
+    pub fn criteria(&self) -> Vec<Criterion> {
+        judged(self)
     }
 }
 
@@ -64,7 +34,7 @@ pub struct Criterion {
 
 /// Every criterion of a window. What a driver must keep for itself is judged for all workloads
 /// alike, and is not among them.
-pub(super) fn judged(counters: &Web2005Counters) -> Vec<Criterion> {
+fn judged(counters: &Web2005Counters) -> Vec<Criterion> {
     let table = counters.table();
     let rules = &counters.rules;
     vec![
@@ -74,17 +44,6 @@ pub(super) fn judged(counters: &Web2005Counters) -> Vec<Criterion> {
         mix(counters, &table.rows),
         offered(counters),
     ]
-}
-
-impl Rules {
-    /// Whether a row of the table keeps the shares of good and tolerable pages. One without a
-    /// request keeps nothing.
-    #[must_use]
-    pub fn keeps_bands(&self, row: &PageRow) -> bool {
-        row.percentages().is_some_and(|[good, tolerable, _]| {
-            good >= self.good_pct && tolerable >= self.tolerable_pct
-        })
-    }
 }
 
 fn bands(total: &PageRow, rows: &[PageRow], rules: &Rules) -> Criterion {

@@ -1,0 +1,109 @@
+//! What is counted of one page type.
+
+use serde::{Deserialize, Serialize};
+
+use super::Band;
+
+/// What is counted of one page type in the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageCount {
+    /// Requests, whatever came of them.
+    pub requests: u64,
+    /// Of them, those in the band of good pages.
+    pub good: u64,
+    /// Those that were tolerable, but not good.
+    pub tolerable: u64,
+    /// Those that were too late, or got no whole answer.
+    pub fail: u64,
+    /// Those whose answer was not what it must be; they are in none of the bands.
+    pub invalid: u64,
+    /// Of those that failed, the ones without a whole answer.
+    pub unanswered: u64,
+    /// Bytes of whole and right pages, embedded files and heads of answers included.
+    pub bytes: u64,
+    /// Time of those pages, us.
+    pub response_us: u64,
+    /// Embedded files of those pages.
+    pub objects: u64,
+    /// Of them, those that had not changed.
+    pub not_modified: u64,
+}
+
+/// What came of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageOutcome {
+    /// It is what it must be.
+    Right {
+        /// How late it was.
+        band: Band,
+        /// Its bytes, embedded files and heads of answers included.
+        bytes: u64,
+        /// Its time, us.
+        response_us: u64,
+        /// Its embedded files.
+        objects: u64,
+        /// Of them, those that had not changed.
+        not_modified: u64,
+    },
+    /// It is something else.
+    Invalid,
+    /// Nothing whole came.
+    Unanswered,
+}
+
+impl PageCount {
+    /// A page ended.
+    pub fn count(&mut self, outcome: PageOutcome) {
+        self.requests += 1;
+        match outcome {
+            PageOutcome::Right {
+                band,
+                bytes,
+                response_us,
+                objects,
+                not_modified,
+            } => {
+                match band {
+                    Band::Good => self.good += 1,
+                    Band::Tolerable => self.tolerable += 1,
+                    Band::Fail => self.fail += 1,
+                }
+                self.bytes += bytes;
+                self.response_us += response_us;
+                self.objects += objects;
+                self.not_modified += not_modified;
+            }
+            PageOutcome::Invalid => self.invalid += 1,
+            PageOutcome::Unanswered => {
+                self.fail += 1;
+                self.unanswered += 1;
+            }
+        }
+    }
+
+    /// Pages that were answered as they should be, in whatever band.
+    #[must_use]
+    pub fn right(&self) -> u64 {
+        self.requests
+            .saturating_sub(self.invalid)
+            .saturating_sub(self.unanswered)
+    }
+
+    /// Adds what others counted of the same page type.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, other) in [
+            (&mut self.requests, other.requests),
+            (&mut self.good, other.good),
+            (&mut self.tolerable, other.tolerable),
+            (&mut self.fail, other.fail),
+            (&mut self.invalid, other.invalid),
+            (&mut self.unanswered, other.unanswered),
+            (&mut self.bytes, other.bytes),
+            (&mut self.response_us, other.response_us),
+            (&mut self.objects, other.objects),
+            (&mut self.not_modified, other.not_modified),
+        ] {
+            *mine = mine.saturating_add(other);
+        }
+    }
+}
