@@ -55,12 +55,12 @@ impl<'a> Query<'a> {
         let mut fields = raw.split('&');
         let model = fields
             .next()
-            .and_then(|field| short_number(field))
+            .and_then(short_number)
             .and_then(Model::of_number)
             .ok_or(QueryFault::Workload)?;
         let command = fields
             .next()
-            .and_then(|field| short_number(field))
+            .and_then(short_number)
             .filter(|command| *command <= LAST_COMMAND)
             .ok_or(QueryFault::Command)?;
         let mut arguments = Vec::new();

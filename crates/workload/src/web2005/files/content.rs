@@ -100,11 +100,10 @@ impl Content {
     /// Sets the markers of a buffer that begins at `offset`.
     fn mark(offset: u64, out: &mut [u8]) {
         let first = offset.next_multiple_of(MARKER_BYTES);
-        let mut index = first / MARKER_BYTES;
         let start = rookery_cast::index(first - offset);
-        for at in (start..out.len()).step_by(rookery_cast::index(MARKER_BYTES)) {
+        let places = (start..out.len()).step_by(rookery_cast::index(MARKER_BYTES));
+        for (index, at) in (first / MARKER_BYTES..).zip(places) {
             out[at] = marker(index);
-            index += 1;
         }
     }
 
