@@ -35,10 +35,12 @@ pub(super) fn find(proc: &Path, guests: &mut [(String, ProcessProbe)]) -> Vec<St
     };
     add(HOST, own.clone());
     // The threads of the driver enter the network of the lab.
-    for thread in fs::read_dir(own.join("task")).into_iter().flatten() {
-        if let Ok(thread) = thread {
-            add("lab", thread.path());
-        }
+    for thread in fs::read_dir(own.join("task"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        add("lab", thread.path());
     }
     for (name, processes) in guests {
         if let Some(process) = processes().first() {
