@@ -5,7 +5,7 @@ use rookery_study::{SimulatedUse, StackUse, Study, WorkloadKind};
 use crate::{
     Stack, StackError, StackPart,
     foreign::{ExternalStack, ImageStack},
-    stacks::{DatabaseStack, EmbeddedStack, LampStack, SqliteStack, open_sample},
+    stacks::{DatabaseStack, EmbeddedStack, LampStack, SqliteStack, WebStack, open_sample},
 };
 
 /// What serves the load of a study's variant.
@@ -44,9 +44,10 @@ pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackE
         return Err(StackError::NoTiers);
     }
     Ok(OpenStack::Guests(match &study.stack {
-        StackUse::Embedded { pages, extra_cpu } => {
-            Box::new(EmbeddedStack::new(study, *pages, *extra_cpu)?)
-        }
+        StackUse::Embedded { pages, extra_cpu } => match study.workload.web2005() {
+            Some(_) => Box::new(WebStack::new(study, *extra_cpu)?),
+            None => Box::new(EmbeddedStack::new(study, *pages, *extra_cpu)?),
+        },
         StackUse::Lamp(wanted) => Box::new(LampStack::new(study, wanted, part)?),
         StackUse::Database(wanted) => Box::new(DatabaseStack::new(study, wanted)?),
         StackUse::Sqlite => Box::new(SqliteStack::new(study)?),

@@ -5,9 +5,11 @@ mod embedded;
 mod lamp;
 mod sample;
 mod sqlite;
+mod web2005;
 
 pub(crate) use database::DatabaseStack;
 pub(crate) use embedded::EmbeddedStack;
 pub(crate) use lamp::LampStack;
 pub(crate) use sample::open_sample;
 pub(crate) use sqlite::SqliteStack;
+pub(crate) use web2005::WebStack;

@@ -21,3 +21,4 @@ pub use fileset::{
 };
 pub use pages::{BackendAt, PageServer, PageServerConfig};
 pub use service::{BESIM_PORT, FILES_DIRECTORY, LEDGER_FILE, PORT, besim_args, page_args};
+pub(crate) use service::{HEALTH_PATH, INIT_PATH};

@@ -4,6 +4,12 @@ use std::{net::SocketAddr, time::Duration};
 
 use rookery_workload::web2005::files::Shape;
 
+/// Answers with 200 while a server of pages runs.
+pub(crate) const HEALTH_PATH: &str = "/health.php";
+
+/// Says what a server of pages serves, and what its clock shows.
+pub(crate) const INIT_PATH: &str = "/init.php";
+
 /// Port of the pages within a guest.
 pub const PORT: u16 = 8080;
 

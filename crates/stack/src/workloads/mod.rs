@@ -28,6 +28,15 @@ pub(crate) use served::{SERVED, serve};
 pub(crate) use sql::SqlContent;
 pub use sql::SqlStack;
 
+/// The workloads that the embedded stack serves.
+pub(crate) const EMBEDDED: &[WorkloadKind] = &[
+    WorkloadKind::Dvdstore,
+    WorkloadKind::Http,
+    WorkloadKind::WebBanking,
+    WorkloadKind::WebEcommerce,
+    WorkloadKind::WebSupport,
+];
+
 /// The workloads that database servers by themselves serve.
 pub(crate) const DATABASE_WORKLOADS: &[WorkloadKind] =
     &[WorkloadKind::Orderentry, WorkloadKind::Sql];

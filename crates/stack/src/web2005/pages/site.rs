@@ -21,14 +21,11 @@ use super::{
 };
 use crate::{
     http_server::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request},
-    web2005::backend::{Backend, NoAnswer},
+    web2005::{
+        backend::{Backend, NoAnswer},
+        service::{HEALTH_PATH, INIT_PATH},
+    },
 };
-
-/// Answers with 200 while the server runs.
-pub(super) const HEALTH_PATH: &str = "/health.php";
-
-/// Says what the server serves, and what its clock shows.
-const INIT_PATH: &str = "/init.php";
 
 /// Why there is no page.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use crate::{
 pub(super) use keys::Web2005Keys;
 
 /// The stacks that serve them.
-pub(super) const STACKS: [StackKind; 1] = [StackKind::External];
+pub(super) const STACKS: [StackKind; 2] = [StackKind::Embedded, StackKind::External];
 
 /// What a reader must know of limits on their operations.
 pub(super) const LIMITS: &str = "Banking, e-commerce, support: `page` is any page, with its \

@@ -1,0 +1,232 @@
+//! The embedded stack of banking, e-commerce and support: this very program serves pages and files,
+//! and is the back-end behind them.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
+use rookery_stats::DatabaseLoad;
+use rookery_study::{Point, PointData, Study, Web2005Use, WorkloadKind};
+use rookery_workload::web2005::{WebDataset, files::Shape};
+
+use crate::{
+    BuiltStack, ClonedGuests, DatabaseLoader, Found, GuestStack, Origin, Service, Stack,
+    StackContext, StackError,
+    api::STOP_GRACE,
+    page::get,
+    service::{GUEST, USER},
+    template::{FileLoader, give_to_guests},
+    web2005::{
+        FILES_DIRECTORY, FilesetOptions, HEALTH_PATH, INIT_PATH, LEDGER_FILE, PORT, page_args,
+        read_ledger, write_fileset,
+    },
+    workloads::EMBEDDED,
+};
+
+/// Its name in errors.
+const NAME: &str = "the embedded stack";
+
+/// Threads that make a file set.
+const THREADS: usize = 2;
+
+/// The stack as a study asks for it.
+#[derive(Clone)]
+pub(crate) struct WebStack {
+    wanted: Web2005Use,
+    extra_cpu: Duration,
+}
+
+impl WebStack {
+    /// As a study asks for it.
+    ///
+    /// # Errors
+    /// When the study has another workload.
+    pub(crate) fn new(study: &Study, extra_cpu: Duration) -> Result<Self, StackError> {
+        let wanted = study
+            .workload
+            .web2005()
+            .ok_or_else(|| StackError::OtherWorkload {
+                stack: NAME,
+                workload: study.workload.kind().name(),
+            })?;
+        Ok(Self {
+            wanted: wanted.clone(),
+            extra_cpu,
+        })
+    }
+}
+
+/// The file set of a guest, from the numbers of its point.
+fn dataset_of(data: PointData) -> Result<(WebDataset, Shape), StackError> {
+    let dataset = data
+        .web2005()
+        .ok_or_else(|| StackError::other_data(NAME, data))?;
+    // Studies with sets that cannot be are refused.
+    let shape = dataset
+        .shape()
+        .map_err(|_| StackError::other_data(NAME, data))?;
+    Ok((dataset, shape))
+}
+
+impl Stack for WebStack {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn serves(&self) -> &'static [WorkloadKind] {
+        EMBEDDED
+    }
+
+    /// It brings all it needs.
+    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), StackError> {
+        Ok(())
+    }
+
+    /// It has no settings beyond those of the study.
+    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), StackError> {
+        Ok(())
+    }
+
+    fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
+        let (dataset, shape) = dataset_of(data)?;
+        let recipe = Recipe {
+            description: format!(
+                "{} {dataset}, seed {}, of user {USER}",
+                dataset.model.name(),
+                dataset.seed
+            ),
+            program: context.program.to_owned(),
+            base: None,
+            fill: Fill::Data(&|directory| {
+                let load = fill(context, &shape, directory).map_err(FillError::from)?;
+                give_to_guests(directory).map_err(FillError::from)?;
+                Ok(Some(load))
+            }),
+        };
+        let guests = WebGuests {
+            stack: self.clone(),
+            dataset,
+            shape,
+            template: context.template(&recipe)?,
+        };
+        Ok(BuiltStack::Web2005(
+            Box::new(guests),
+            Box::new(self.wanted.clone()),
+            dataset,
+        ))
+    }
+
+    fn loader(
+        &self,
+        context: &StackContext<'_>,
+        data: PointData,
+    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
+        let (_, shape) = dataset_of(data)?;
+        let load =
+            move |context: &StackContext<'_>, directory: &Path| fill(context, &shape, directory);
+        Ok(Box::new(FileLoader::new(context, load)?))
+    }
+}
+
+/// Makes the file set in a guest's data directory.
+fn fill(
+    context: &StackContext<'_>,
+    shape: &Shape,
+    directory: &Path,
+) -> Result<DatabaseLoad, StackError> {
+    let began = Instant::now();
+    let options = FilesetOptions {
+        threads: THREADS,
+        max_bytes: None,
+        stop: context.stop,
+    };
+    let written = write_fileset(
+        &directory.join(FILES_DIRECTORY),
+        shape,
+        &options,
+        &|progress| {
+            let percent = 100 * progress.bytes / progress.total_bytes.max(1);
+            context.building("file set", &format!("{percent} %"));
+        },
+    )
+    .map_err(StackError::bundled)?;
+    Ok(DatabaseLoad {
+        rows_s: began.elapsed().as_secs_f64(),
+        rows: written.manifest.files,
+        bytes: written.manifest.bytes,
+        ..DatabaseLoad::default()
+    })
+}
+
+/// Guests of the stack.
+struct WebGuests {
+    stack: WebStack,
+    dataset: WebDataset,
+    shape: Shape,
+    template: Template,
+}
+
+impl ClonedGuests for WebGuests {
+    fn template(&self) -> &Template {
+        &self.template
+    }
+
+    fn service(&self, point: &Point, _index: usize) -> Result<Service, StackError> {
+        Ok(Service {
+            args: page_args(
+                &self.shape,
+                f64::from(self.dataset.scale_ppm) / 1e6,
+                point.only_group().vcpus.whole_cpus() as usize,
+                None,
+                self.stack.extra_cpu,
+                0.0,
+            ),
+            files: Vec::new(),
+            port: PORT,
+            health: Health::Http(HEALTH_PATH.to_owned()),
+            sockets: Vec::new(),
+            user: GUEST,
+        })
+    }
+}
+
+impl GuestStack for WebGuests {
+    fn origin(&self) -> Origin<'_> {
+        Origin::Cloned(self)
+    }
+
+    fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
+        let body = get(context.lab.network(), guest.address(), INIT_PATH)?;
+        let wanted = format!("rk init model={} ", self.dataset.model.name());
+        if body.starts_with(&wanted) {
+            return Ok(());
+        }
+        Err(StackError::Page {
+            url: format!("http://{}{INIT_PATH}", guest.address()),
+            what: format!("the answer does not begin with `{wanted}`"),
+        })
+    }
+
+    fn audit(
+        &self,
+        _context: &StackContext<'_>,
+        guest: &mut dyn Guest,
+        _died: bool,
+    ) -> Result<Found, StackError> {
+        // A guest that does not end is killed with its removal; its ledger is read all the same.
+        let _ = guest.stop(STOP_GRACE);
+        let totals =
+            read_ledger(&guest.data_dir().join(LEDGER_FILE)).map_err(StackError::bundled)?;
+        let faults = match totals.faults {
+            0 => Vec::new(),
+            faults => vec![format!("{faults} lines of the ledger are no entries")],
+        };
+        Ok(Found {
+            rows: totals.found(self.dataset.model),
+            faults,
+            ..Found::default()
+        })
+    }
+}
