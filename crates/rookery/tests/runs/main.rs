@@ -40,6 +40,7 @@ mod stored;
 mod template;
 mod void;
 mod walk;
+mod web2005;
 mod wish;
 mod wordpress;
 

@@ -164,7 +164,7 @@ impl Web2005Counters {
         with_values(
             &METRICS,
             [
-                Some(per_second(right as f64)),
+                Some(60.0 * per_second(right as f64)),
                 share(all.good, all.requests),
                 share(all.good + all.tolerable, all.requests),
                 share(all.fail, all.requests),
@@ -293,7 +293,7 @@ mod tests {
             let found = metrics.iter().find(|value| value.metric.name == name);
             found.map(|value| value.value)
         };
-        assert_eq!(value("pages_per_second"), Some(1.5));
+        assert_eq!(value("pages_per_minute"), Some(90.0));
         assert_eq!(value("good_pct"), Some(50.0));
         assert_eq!(value("tolerable_pct"), Some(75.0));
         assert_eq!(value("validation_error_pct"), Some(25.0));

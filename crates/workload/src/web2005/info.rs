@@ -50,7 +50,7 @@ const COMMON: WorkloadInfo = WorkloadInfo {
         plural: "users",
     },
     metrics: &METRICS,
-    headline: "pages_per_second",
+    headline: "pages_per_minute",
     own_checks: Some(
         "which page followed which against the chain of the workload (chi-square at 0.1 %, two \
          percentage points)",
@@ -119,9 +119,9 @@ static SUPPORT_OPERATIONS: [OperationInfo; 8] = operations([
 /// What the counters yield, in this order.
 pub(super) static METRICS: [Metric; 14] = [
     Metric::higher(
-        "pages_per_second",
-        "pages/s",
-        "Pages that were answered as they should be, per second of the window.",
+        "pages_per_minute",
+        "pages/min",
+        "Pages that were answered as they should be, per minute of the window.",
     ),
     Metric::higher(
         "good_pct",
