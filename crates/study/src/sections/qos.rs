@@ -208,7 +208,13 @@ impl QosSection {
             below.finish();
             (operation.to_owned(), limits)
         });
-        let operations = operations.collect();
+        let mut operations: Vec<(String, LimitKeys)> = operations.collect();
+        // Limits stand in the order of the workload's operations, whichever workload came first
+        // with an operation of the same name.
+        operations.sort_by_key(|(name, _)| {
+            let place = own.iter().position(|own| own == name);
+            place.unwrap_or(usize::MAX)
+        });
         reader.finish();
         Self {
             every,

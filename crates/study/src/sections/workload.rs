@@ -44,11 +44,16 @@ impl WorkloadSection {
         Self { shared, own }
     }
 
-    /// The names of operations that only the study knows.
+    /// The names of its operations in their order, those that only the study knows last.
     pub(crate) fn operation_names(&self) -> Vec<String> {
-        self.own
-            .as_ref()
-            .map_or_else(Vec::new, OwnKeys::operation_names)
+        let listed = self
+            .shared
+            .kind
+            .iter()
+            .flat_map(|kind| kind.info().operations);
+        let own = self.own.iter().flat_map(OwnKeys::operation_names);
+        let listed = listed.map(|operation| operation.name.to_owned());
+        listed.chain(own).collect()
     }
 
     pub(crate) fn build(self, context: &mut Context) -> Option<Workload> {

@@ -259,6 +259,17 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_operations_come_back_in_their_order() {
+        // `search` is an operation of e-commerce, too, whose operations are known first.
+        let support = study("web-support", "");
+        let again = Study::parse("again.toml", &support.to_toml());
+        assert_eq!(
+            again.unwrap_or_else(|problems| panic!("{problems}")),
+            support
+        );
+    }
+
+    #[test]
     fn what_contradicts_itself_is_refused() {
         assert_eq!(
             refusal(&banking("good = \"3s\"\ntolerable = \"2s\"")),
