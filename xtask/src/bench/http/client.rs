@@ -51,7 +51,7 @@ pub(super) struct Lag {
     pub p99_ms: f64,
     /// CPU time of the driver over the length of the load, ramp-up included.
     pub cpu_share: f64,
-    /// Requests per second.
+    /// Requests per second, ramp-up included.
     pub requests_per_s: f64,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn lag(nginx: &Nginx, users: u32, pause_s: u64, seconds: u32) -> Resu
         Some(p99_us) if number("requests") > 0.0 && number("failed") == 0.0 => Ok(Lag {
             p99_ms: p99_us / 1e3,
             cpu_share: cpu.as_secs_f64() / (steady + pause).as_secs_f64(),
-            requests_per_s: number("requests") / steady.as_secs_f64(),
+            requests_per_s: number("requests") / (steady + pause).as_secs_f64(),
         }),
         _ => Err(format!("the driver's requests failed: {found}")),
     }
