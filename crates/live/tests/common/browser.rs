@@ -68,6 +68,8 @@ impl Browser {
                 "--user-data-dir={}",
                 profile.path().join("profile").display()
             ))
+            // What it puts beside its profile goes with the profile.
+            .env("TMPDIR", profile.path())
             .env("INPUT", &input)
             .env("OUTPUT", &output)
             .stdout(Stdio::null())

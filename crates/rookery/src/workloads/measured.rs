@@ -2,17 +2,62 @@
 
 use std::{
     path::Path,
+    sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
 
 use indicatif::ProgressBar;
 use rookery_driver::Progress;
-use rookery_stats::{GuestMeasurement, Latencies, Measurement, Mode, hidden_freezes};
+use rookery_stats::{GuestMeasurement, Latencies, Measurement, Mode, faults, hidden_freezes};
 
 use crate::{
-    exit::{Code, Failure},
+    exit::{Code, Failure, driver_code},
     output,
+    progress::load_bar,
+    signals,
 };
+
+/// How a web driver prints, and what it says where a target gave no good answer.
+pub(super) struct WebReport<'a> {
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+    /// Prints the measurement with its faults for people.
+    pub(super) print: &'a dyn Fn(&Measurement, &[String]),
+    pub(super) nothing_answered: &'a dyn Fn(&GuestMeasurement) -> Failure,
+}
+
+/// Put a web load on, tell of it and print what it measured; the exit code of the command.
+pub(super) fn drive(
+    config: &rookery_web::Config,
+    stop: &AtomicBool,
+    report: &WebReport<'_>,
+) -> Result<Code, Failure> {
+    let bar = load_bar(report.quiet, config.phases.load_end());
+    let measured = rookery_web::run(config, start(), stop, &|progress| tell(&bar, &progress));
+    bar.finish_and_clear();
+    let measurement = measured.map_err(|error| Failure::from_error(driver_code(&error), &error))?;
+    let faults: Vec<String> = faults::faults(&measurement)
+        .into_iter()
+        .map(|fault| fault.text)
+        .collect();
+    if report.json {
+        output::json(&with_percentiles(&measurement, &faults)?).map(drop)?;
+    } else {
+        (report.print)(&measurement, &faults);
+    }
+    if signals::came(stop) {
+        return Ok(Code::Interrupted);
+    }
+    let silent = |guest: &&GuestMeasurement| completed(guest, |_| true) == 0;
+    if let Some(target) = measurement.guests.iter().find(silent) {
+        return Err((report.nothing_answered)(target));
+    }
+    Ok(if faults.is_empty() {
+        Code::Done
+    } else {
+        Code::Driver
+    })
+}
 
 /// Print the tables; `heading` prints what the workload has to say of a target before its table.
 pub(super) fn print(

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Model, PageCount, PageTable, info::METRICS, rules::Rules};
+use super::{Chain, Model, PageCount, PageTable, besim::ledger, info::METRICS, rules::Rules};
 use crate::{
     MetricValue, Proof,
     data_driven::{RecordCount, Steps, merge_records, records_of},
@@ -41,46 +41,6 @@ pub struct Web2005Counters {
     /// Which state followed which, over the whole trial.
     #[serde(flatten)]
     pub steps: Steps,
-}
-
-/// Rows of the back-end's ledger, as its audit names them.
-pub mod ledger {
-    /// Lines of payments.
-    pub const PAYMENTS: &str = "payments";
-    /// Their amounts.
-    pub const PAYMENT_CENTS: &str = "payment_cents";
-    /// Transfers between accounts.
-    pub const TRANSFERS: &str = "transfers";
-    /// Their amounts.
-    pub const TRANSFER_CENTS: &str = "transfer_cents";
-    /// New payees.
-    pub const PAYEES: &str = "payees";
-    /// Changed profiles.
-    pub const PROFILES: &str = "profiles";
-    /// Orders of checks.
-    pub const CHECK_ORDERS: &str = "check_orders";
-    /// Orders of the shop.
-    pub const ORDERS: &str = "orders";
-    /// Their amounts.
-    pub const ORDER_CENTS: &str = "order_cents";
-
-    /// The rows of a workload.
-    #[must_use]
-    pub fn rows(model: super::Model) -> &'static [&'static str] {
-        match model {
-            super::Model::Banking => &[
-                PAYMENTS,
-                PAYMENT_CENTS,
-                TRANSFERS,
-                TRANSFER_CENTS,
-                PAYEES,
-                PROFILES,
-                CHECK_ORDERS,
-            ],
-            super::Model::Ecommerce => &[ORDERS, ORDER_CENTS],
-            super::Model::Support => &[],
-        }
-    }
 }
 
 impl Web2005Counters {

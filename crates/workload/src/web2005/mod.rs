@@ -33,10 +33,11 @@ mod walk;
 
 pub use answer::{FileCheck, WebFault, check_page};
 pub use bands::{Band, Bands, RATE_BYTES_PER_S};
+pub use besim::ledger;
 pub use calendar::{Day, http_date, parse_http_date};
 pub use catalogue::web_index;
 pub use chain::Chain;
-pub use counters::{Web2005Counters, ledger};
+pub use counters::Web2005Counters;
 pub use criteria::Criterion;
 pub use dataset::{WebData, WebDataset};
 pub use info::{BANKING, ECOMMERCE, PAGE, SUPPORT};

@@ -3,7 +3,7 @@
 use std::{net::IpAddr, path::PathBuf};
 
 use clap::Args;
-use rookery_stats::{GuestMeasurement, Measurement, faults};
+use rookery_stats::{GuestMeasurement, Measurement};
 use rookery_study::HttpUse;
 use rookery_web::{Assignment, Config, Limits, Script, workloads::http::HttpScript};
 use rookery_workload::DelayDistribution;
@@ -13,13 +13,12 @@ use super::{
     target::{Target, TrustArgs},
 };
 use crate::{
-    exit::{Code, Failure, driver_code},
-    output,
-    progress::load_bar,
-    signals,
+    exit::{Code, Failure},
+    output, signals,
     workloads::{
         arrivals::{self, OpenArgs},
-        file, measured,
+        file,
+        measured::{self, WebReport},
         phases::PhaseArgs,
     },
 };
@@ -72,33 +71,13 @@ pub(crate) fn run(args: &DriveHttpArgs) -> Result<Code, Failure> {
         let begin = search::Begin::new(&config, args.users)?;
         return search::run(&args.search, &config, begin, (args.json, args.quiet), &stop);
     }
-    let bar = load_bar(args.quiet, config.phases.load_end());
-    let measured = rookery_web::run(&config, measured::start(), &stop, &|progress| {
-        measured::tell(&bar, &progress);
-    });
-    bar.finish_and_clear();
-    let measurement = measured.map_err(|error| Failure::from_error(driver_code(&error), &error))?;
-    let faults: Vec<String> = faults::faults(&measurement)
-        .into_iter()
-        .map(|fault| fault.text)
-        .collect();
-    if args.json {
-        output::json(&measured::with_percentiles(&measurement, &faults)?).map(drop)?;
-    } else {
-        print(&measurement, &faults);
-    }
-    if signals::came(&stop) {
-        return Ok(Code::Interrupted);
-    }
-    let answered = |guest: &&GuestMeasurement| measured::completed(guest, |_| true) == 0;
-    if let Some(target) = measurement.guests.iter().find(answered) {
-        return Err(nothing_answered(target));
-    }
-    Ok(if faults.is_empty() {
-        Code::Done
-    } else {
-        Code::Driver
-    })
+    let report = WebReport {
+        json: args.json,
+        quiet: args.quiet,
+        print: &print,
+        nothing_answered: &nothing_answered,
+    };
+    measured::drive(&config, &stop, &report)
 }
 
 fn print(measurement: &Measurement, faults: &[String]) {

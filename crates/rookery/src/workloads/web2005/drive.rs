@@ -6,7 +6,7 @@ use std::{net::IpAddr, time::Duration};
 use clap::Args;
 use rookery_cast::truncate_u32;
 use rookery_driver::{Load, Phases};
-use rookery_stats::{GuestMeasurement, Measurement, Pacing, faults};
+use rookery_stats::{GuestMeasurement, Measurement, Pacing};
 use rookery_study::parse_duration;
 use rookery_web::{Assignment, Config, Limits, Script, workloads::web2005::Web2005Script};
 use rookery_workload::{
@@ -16,13 +16,11 @@ use rookery_workload::{
 };
 
 use crate::{
-    exit::{Code, Failure, driver_code},
-    output,
-    progress::load_bar,
-    signals,
+    exit::{Code, Failure},
+    output, signals,
     workloads::{
         http::target::{Target, TrustArgs},
-        measured,
+        measured::{self, WebReport},
     },
 };
 
@@ -107,33 +105,13 @@ fn model(text: &str) -> Result<Model, String> {
 pub(crate) fn run(args: &DriveWeb2005Args) -> Result<Code, Failure> {
     let config = config(args)?;
     let stop = signals::stop_flag()?;
-    let bar = load_bar(args.quiet, config.phases.load_end());
-    let measured = rookery_web::run(&config, measured::start(), &stop, &|progress| {
-        measured::tell(&bar, &progress);
-    });
-    bar.finish_and_clear();
-    let measurement = measured.map_err(|error| Failure::from_error(driver_code(&error), &error))?;
-    let faults: Vec<String> = faults::faults(&measurement)
-        .into_iter()
-        .map(|fault| fault.text)
-        .collect();
-    if args.json {
-        output::json(&measured::with_percentiles(&measurement, &faults)?).map(drop)?;
-    } else {
-        print(&measurement, &faults);
-    }
-    if signals::came(&stop) {
-        return Ok(Code::Interrupted);
-    }
-    let answered = |guest: &&GuestMeasurement| measured::completed(guest, |_| true) == 0;
-    if let Some(target) = measurement.guests.iter().find(answered) {
-        return Err(nothing_answered(target));
-    }
-    Ok(if faults.is_empty() {
-        Code::Done
-    } else {
-        Code::Driver
-    })
+    let report = WebReport {
+        json: args.json,
+        quiet: args.quiet,
+        print: &print,
+        nothing_answered: &nothing_answered,
+    };
+    measured::drive(&config, &stop, &report)
 }
 
 fn print(measurement: &Measurement, faults: &[String]) {

@@ -25,6 +25,24 @@ pub const ORDERS: &str = "orders";
 /// Their sum in cents.
 pub const ORDER_CENTS: &str = "order_cents";
 
+/// The rows that an audit of a workload has, in the order of [`LedgerTotals::found`].
+#[must_use]
+pub fn rows(model: Model) -> &'static [&'static str] {
+    match model {
+        Model::Banking => &[
+            PAYMENTS,
+            PAYMENT_CENTS,
+            TRANSFERS,
+            TRANSFER_CENTS,
+            PAYEES,
+            PROFILES,
+            CHECK_ORDERS,
+        ],
+        Model::Ecommerce => &[ORDERS, ORDER_CENTS],
+        Model::Support => &[],
+    }
+}
+
 /// A write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerEntry {
