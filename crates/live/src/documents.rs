@@ -18,7 +18,7 @@ use rookery_store::Store;
 use rookery_text::Zone;
 use serde::Serialize;
 
-use crate::{library::Library, summary::Stamp};
+use crate::{library::Library, summary::Reading};
 
 /// Documents that are kept.
 const MOST_KEPT: usize = 4;
@@ -45,7 +45,7 @@ pub(crate) struct Documents {
     library: Arc<Library>,
     kept: Mutex<VecDeque<Kept>>,
     /// What trends need of runs that were read.
-    levels: Mutex<HashMap<PathBuf, (Stamp, RunLevels)>>,
+    levels: Mutex<HashMap<PathBuf, (Reading, RunLevels)>>,
 }
 
 /// The runs of a study over time.
@@ -61,7 +61,7 @@ pub(crate) struct StudyTrend {
 #[derive(Debug)]
 struct Kept {
     runs: [Vec<PathBuf>; 2],
-    stamps: Vec<Stamp>,
+    readings: Vec<Reading>,
     html: Bytes,
 }
 
@@ -143,9 +143,9 @@ impl Documents {
 
     fn levels_of(&self, directory: &PathBuf) -> Result<RunLevels, DocumentError> {
         let lock = || self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = Stamp::read(directory);
+        let reading = Reading::begin(directory);
         if let Some((known, levels)) = lock().get(directory)
-            && *known == stamp
+            && !known.is_outdated(&reading)
         {
             return Ok(levels.clone());
         }
@@ -158,7 +158,7 @@ impl Documents {
         if all.len() >= 4 * MOST_OF_STUDY {
             all.clear();
         }
-        all.insert(directory.clone(), (stamp, levels.clone()));
+        all.insert(directory.clone(), (reading, levels.clone()));
         Ok(levels)
     }
 
@@ -168,8 +168,12 @@ impl Documents {
         make: impl FnOnce() -> Result<String, DocumentError>,
     ) -> Result<Bytes, DocumentError> {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamps: Vec<Stamp> = runs.iter().flatten().map(|run| Stamp::read(run)).collect();
-        let same = |kept: &&Kept| kept.runs == runs && kept.stamps == stamps;
+        let directories = runs.iter().flatten();
+        let readings: Vec<Reading> = directories.map(|run| Reading::begin(run)).collect();
+        let same = |kept: &&Kept| {
+            let mut pairs = kept.readings.iter().zip(&readings);
+            kept.runs == runs && !pairs.any(|(kept, now)| kept.is_outdated(now))
+        };
         if let Some(kept) = lock().iter().find(same) {
             return Ok(kept.html.clone());
         }
@@ -179,7 +183,7 @@ impl Documents {
         all.truncate(MOST_KEPT - 1);
         all.push_front(Kept {
             runs,
-            stamps,
+            readings,
             html: html.clone(),
         });
         Ok(html)

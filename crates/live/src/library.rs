@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     access::hex,
     overview::Overview,
-    summary::{RunState, RunSummary, Stamp},
+    summary::{Reading, RunState, RunSummary, Stamp},
 };
 
 /// Time between two looks at the runs directories.
@@ -63,7 +63,7 @@ struct State {
 #[derive(Debug)]
 struct Listed {
     directory: PathBuf,
-    stamp: Stamp,
+    reading: Reading,
     summary: RunSummary,
     /// The answer, for the store as it was at a stamp.
     answer: Option<(Stamp, String)>,
@@ -71,9 +71,9 @@ struct Listed {
 
 #[derive(Debug)]
 struct Kept {
-    stamp: Stamp,
+    reading: Reading,
     running: bool,
-    read: Instant,
+    used: Instant,
     overview: Arc<Overview>,
 }
 
@@ -161,29 +161,31 @@ impl Library {
         let Some(directory) = self.directory(key) else {
             return Ok(None);
         };
-        // The stamp first: what is stored meanwhile is read again.
-        let (stamp, running) = (Stamp::read(&directory), rookery_lab::is_running(&directory));
+        // Before the store is read: what is stored meanwhile is read again.
+        let reading = Reading::begin(&directory);
+        let running = rookery_lab::is_running(&directory);
         let mut kept = self
             .overviews
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = kept.get_mut(key)
-            && (kept.stamp, kept.running) == (stamp, running)
+            && kept.running == running
+            && !kept.reading.is_outdated(&reading)
         {
-            kept.read = Instant::now();
+            kept.used = Instant::now();
             return Ok(Some(Arc::clone(&kept.overview)));
         }
         let overview = Arc::new(Overview::read(&directory)?);
         if kept.len() >= MOST_OVERVIEWS {
-            let oldest = kept.iter().min_by_key(|(_, kept)| kept.read);
+            let oldest = kept.iter().min_by_key(|(_, kept)| kept.used);
             if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
                 kept.remove(&oldest);
             }
         }
         let entry = Kept {
-            stamp,
+            reading,
             running,
-            read: Instant::now(),
+            used: Instant::now(),
             overview: Arc::clone(&overview),
         };
         kept.insert(key.to_owned(), entry);
@@ -253,11 +255,11 @@ impl Library {
     }
 
     fn look_at(&self, key: String, directory: PathBuf) {
-        let stamp = Stamp::read(&directory);
+        let reading = Reading::begin(&directory);
         {
             let mut state = self.lock();
             if let Some(listed) = state.runs.get_mut(&key)
-                && listed.stamp == stamp
+                && !listed.reading.is_outdated(&reading)
             {
                 // The controller may have come or gone without storing anything.
                 if listed.summary.state != RunState::Unreadable {
@@ -272,7 +274,7 @@ impl Library {
         state.reading = state.reading.saturating_sub(1);
         let listed = Listed {
             directory,
-            stamp,
+            reading,
             summary,
             answer,
         };
@@ -296,7 +298,7 @@ impl Library {
                     .iter()
                     .filter_map(|key| Some((key, state.runs.get(key)?)))
                     .find(|(_, run)| run.lacks_answer())
-                    .map(|(key, run)| (key.clone(), run.directory.clone(), run.stamp))
+                    .map(|(key, run)| (key.clone(), run.directory.clone(), run.reading.stamp))
             };
             let Some((key, directory, stamp)) = next else {
                 return;
@@ -331,7 +333,7 @@ impl Listed {
         let known = self
             .answer
             .as_ref()
-            .is_some_and(|(stamp, _)| *stamp == self.stamp);
+            .is_some_and(|(stamp, _)| *stamp == self.reading.stamp);
         small && !known && self.summary.state == RunState::Ended
     }
 }

@@ -157,4 +157,88 @@ impl Stamp {
         };
         Self([of(&store), of(Path::new(&log))])
     }
+
+    /// When the later of the files changed, since 1970.
+    fn changed(&self) -> Duration {
+        let times = self.0.iter().flatten().map(|(changed, _)| *changed);
+        times.max().unwrap_or_default()
+    }
+}
+
+/// Age of a change, when it was read, from which on it is sure that readers saw all of it.
+const SETTLED: Duration = Duration::from_secs(10);
+
+/// The state of a store's files when it was read.
+///
+/// The files of a transaction have their final times and sizes before readers see it: its pages are
+/// flushed to the disk in between, which takes long on a busy one. So a store that was read soon
+/// after it changed is read again, at growing intervals, until the change had settled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub(crate) stamp: Stamp,
+    at: Duration,
+}
+
+impl Reading {
+    /// Of the store of the run in `directory`, now: to be made before it is read.
+    pub(crate) fn begin(directory: &Path) -> Self {
+        let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Self {
+            stamp: Stamp::read(directory),
+            at: at.unwrap_or_default(),
+        }
+    }
+
+    /// Whether what was read is to be read again, the files being as in `now`.
+    pub(crate) fn is_outdated(&self, now: &Self) -> bool {
+        if now.stamp != self.stamp {
+            return true;
+        }
+        // A change of the future, by another clock, is not waited for.
+        match (self.age(), now.age()) {
+            (Some(then), Some(now)) => then < SETTLED && now >= then.saturating_mul(2),
+            _ => false,
+        }
+    }
+
+    /// Time since the last change.
+    fn age(&self) -> Option<Duration> {
+        self.at.checked_sub(self.stamp.changed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(changed_s: u64, bytes: u64, at_s: u64) -> Reading {
+        Reading {
+            stamp: Stamp([None, Some((Duration::from_secs(changed_s), bytes))]),
+            at: Duration::from_secs(at_s),
+        }
+    }
+
+    #[test]
+    fn a_change_is_read_again_until_it_has_settled() {
+        let mut last = reading(100, 7, 100);
+        let mut read_at = Vec::new();
+        for second in 100..200 {
+            let now = reading(100, 7, second);
+            if last.is_outdated(&now) {
+                read_at.push(second);
+                last = now;
+            }
+        }
+        assert_eq!(read_at, [100, 101, 102, 104, 108, 116]);
+    }
+
+    #[test]
+    fn another_stamp_is_read_and_a_settled_or_future_one_is_not() {
+        let settled = reading(100, 7, 110);
+        assert!(!settled.is_outdated(&reading(100, 7, 5_000)));
+        assert!(settled.is_outdated(&reading(100, 8, 111)));
+        assert!(settled.is_outdated(&reading(101, 7, 111)));
+        let future = reading(900, 7, 100);
+        assert!(!future.is_outdated(&reading(900, 7, 800)));
+    }
 }
