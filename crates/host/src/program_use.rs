@@ -105,18 +105,30 @@ impl ProgramWatch {
         all
     }
 
-    /// CPU time of processes that have ended since the last look, by their parents: these are
-    /// charged with it when they wait for them, and it was counted already.
+    /// CPU time of processes that have ended since the last look, by who is charged with it: their
+    /// parents, when these wait for them, or where a parent ended as well, the parent of that one.
+    /// It was counted already.
     fn inherited(&self, seen: &HashMap<u32, Seen>) -> HashMap<u32, u64> {
+        let last = || self.last.iter().flatten();
+        let lives = |pid: u32, start: u64| {
+            let process = seen.get(&pid);
+            process.is_some_and(|process| process.stat.start_ticks == start)
+        };
+        let ended: HashMap<u32, Counters> = last()
+            .filter(|((pid, start), _)| !lives(*pid, *start))
+            .map(|((pid, _), counters)| (*pid, *counters))
+            .collect();
         let mut inherited = HashMap::new();
-        let last = self.last.iter().flatten();
-        for ((pid, start), counters) in last {
-            let lives = seen
-                .get(pid)
-                .is_some_and(|process| process.stat.start_ticks == *start);
-            if !lives {
-                *inherited.entry(counters.parent).or_default() += counters.cpu_us;
+        for counters in ended.values() {
+            let mut charged = counters.parent;
+            // What was read is no snapshot: a chain of parents may be a ring.
+            for _ in 0..ended.len() {
+                let Some(parent) = ended.get(&charged) else {
+                    break;
+                };
+                charged = parent.parent;
             }
+            *inherited.entry(charged).or_default() += counters.cpu_us;
         }
         inherited
     }
@@ -226,6 +238,25 @@ mod tests {
                 used("make (all)", 350_000, 4000, 3 * 4096),
             ]
         );
+    }
+
+    #[test]
+    fn what_a_whole_family_used_is_counted_once() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let make = (21, "make", 20, 10, 8, 0);
+        let family = [(20, "bash", 1, 1, 7, 0), make, (22, "cc1", 21, 900, 9, 0)];
+        proc(dir.path(), &family);
+        let mut watch = ProgramWatch::new(dir.path(), 4096);
+        watch.look(&HashSet::new());
+        // Both have ended: the shell has waited for `make`, which had waited for the compiler.
+        for pid in ["21", "22"] {
+            fs::remove_dir_all(dir.path().join(pid)).expect("removed");
+        }
+        proc(dir.path(), &[(20, "bash", 1, 1 + 15 + 930, 7, 0)]);
+        watch.look(&HashSet::new());
+        let used = watch.finish();
+        let of = |name: &str| used.iter().find(|used| used.name == name);
+        assert_eq!(of("bash").map(|used| used.cpu_us), Some(350_000));
     }
 
     #[test]
