@@ -36,16 +36,21 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     let (waiting, faults) = (Mutex::new(wanted), Mutex::new(Vec::new()));
     let next = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
     thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while let Some(target) = next() {
-                    if let (Err(fault), Ok(mut faults)) =
-                        (run_target(target, &root, &options), faults.lock())
-                    {
-                        faults.push(fault);
-                    }
+        let work = || {
+            while let Some(target) = next() {
+                if let (Err(fault), Ok(mut faults)) =
+                    (run_target(target, &root, &options), faults.lock())
+                {
+                    faults.push(fault);
                 }
-            });
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for thread in threads {
+            // The end of the scope alone does not wait until what a thread holds for itself, such
+            // as the directories of pretend servers, is dropped.
+            thread.join().expect("faults of a target are caught");
         }
     });
     let faults = faults.into_inner().unwrap_or_default();

@@ -5,19 +5,19 @@ use std::{
     io::{Read as _, Write as _},
     net::Shutdown,
     os::unix::net::{UnixListener, UnixStream},
-    path::PathBuf,
-    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     thread,
     time::Duration,
 };
 
 use rookery_oltp::{DbSession, OltpError, SessionOptions, Target, verify};
 use rookery_workload::orderentry::Moment;
+use tempfile::TempDir;
 
 /// A server that says the same to everybody.
 struct Server {
-    /// Its directory, which goes with the process.
-    directory: PathBuf,
+    /// Where its socket is; it goes with the thread that asks.
+    directory: TempDir,
     words: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -26,9 +26,8 @@ impl Server {
         let directory = tempfile::Builder::new()
             .prefix("fuzz-")
             .tempdir()
-            .expect("a temporary directory")
-            .keep();
-        let listener = UnixListener::bind(directory.join(socket)).expect("a socket");
+            .expect("a temporary directory");
+        let listener = UnixListener::bind(directory.path().join(socket)).expect("a socket");
         let words = Arc::new(Mutex::new(Vec::new()));
         let said = Arc::clone(&words);
         thread::spawn(move || {
@@ -53,36 +52,30 @@ fn say(mut stream: UnixStream, words: &[u8]) {
 }
 
 pub(crate) fn mysql(bytes: &[u8]) {
-    static SERVER: OnceLock<Server> = OnceLock::new();
-    let server = SERVER.get_or_init(|| Server::start("my.sock"));
-    let socket = server.directory.join("my.sock");
-    talk(
-        server,
-        &format!("mysql://oe:secret@/shop?socket={}", socket.display()),
-        bytes,
-    );
+    thread_local!(static SERVER: Server = Server::start("my.sock"));
+    SERVER.with(|server| {
+        let socket = server.directory.path().join("my.sock");
+        let url = format!("mysql://oe:secret@/shop?socket={}", socket.display());
+        talk(server, &url, bytes);
+    });
 }
 
 pub(crate) fn postgresql(bytes: &[u8]) {
-    static SERVER: OnceLock<Server> = OnceLock::new();
-    let server = SERVER.get_or_init(|| Server::start(".s.PGSQL.5432"));
-    let directory = server.directory.display();
-    talk(
-        server,
-        &format!("postgresql://oe:secret@/shop?host={directory}"),
-        bytes,
-    );
+    thread_local!(static SERVER: Server = Server::start(".s.PGSQL.5432"));
+    SERVER.with(|server| {
+        let directory = server.directory.path().display();
+        let url = format!("postgresql://oe:secret@/shop?host={directory}");
+        talk(server, &url, bytes);
+    });
 }
 
 pub(crate) fn sqlite(bytes: &[u8]) {
-    static SERVER: OnceLock<Server> = OnceLock::new();
-    let server = SERVER.get_or_init(|| Server::start("oe.sock"));
-    let socket = server.directory.join("oe.sock");
-    talk(
-        server,
-        &format!("sqlite+oe:///?socket={}", socket.display()),
-        bytes,
-    );
+    thread_local!(static SERVER: Server = Server::start("oe.sock"));
+    SERVER.with(|server| {
+        let socket = server.directory.path().join("oe.sock");
+        let url = format!("sqlite+oe:///?socket={}", socket.display());
+        talk(server, &url, bytes);
+    });
 }
 
 /// The first byte says who asks: whoever verifies a database, or a terminal.
