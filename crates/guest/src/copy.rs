@@ -2,7 +2,7 @@
 //! holes.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, FileTimes},
     io,
     os::unix::fs::{MetadataExt, chown, lchown},
     path::Path,
@@ -16,7 +16,8 @@ use rustix::{
 /// Limit on the depth of a copied tree.
 const MAX_DEPTH: u32 = 64;
 
-/// Copy a file with its permissions: a shared-block clone where the file system can, else the bytes
+/// Copy a file with its permissions and its time of modification, which servers of files tell their
+/// clients: a shared-block clone where the file system can, else the bytes
 /// between its holes.
 pub(crate) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let source = File::open(from)?;
@@ -24,7 +25,9 @@ pub(crate) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     if ioctl_ficlone(&target, &source).is_err() {
         copy_extents(&source, &target)?;
     }
-    target.set_permissions(source.metadata()?.permissions())
+    let data = source.metadata()?;
+    target.set_times(FileTimes::new().set_modified(data.modified()?))?;
+    target.set_permissions(data.permissions())
 }
 
 /// Copy what is no hole, and give the target the source's length.
@@ -122,8 +125,17 @@ mod tests {
         let (from, to) = (base.path().join("from"), base.path().join("to"));
         fs::create_dir_all(from.join("deep")).expect("directory");
         fs::write(from.join("deep/file"), "old").expect("file");
+        let file = File::options().write(true).open(from.join("deep/file"));
+        let past =
+            std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_104_537_600);
+        file.and_then(|file| file.set_modified(past)).expect("set");
         std::os::unix::fs::symlink("deep/file", from.join("link")).expect("link");
         copy_tree(&from, &to).expect("copied");
+        let modified = |root: &Path| {
+            let data = fs::metadata(root.join("deep/file")).expect("file");
+            data.modified().expect("a time")
+        };
+        assert_eq!(modified(&to), modified(&from));
         fs::write(to.join("link"), "new").expect("written through the link");
         assert_eq!(
             fs::read_to_string(to.join("deep/file")).expect("read"),

@@ -5,7 +5,9 @@ use rookery_study::{SimulatedUse, StackUse, Study, WorkloadKind};
 use crate::{
     Stack, StackError, StackPart,
     foreign::{ExternalStack, ImageStack},
-    stacks::{DatabaseStack, EmbeddedStack, LampStack, SqliteStack, WebStack, open_sample},
+    stacks::{
+        DatabaseStack, EmbeddedStack, LampStack, SqliteStack, WebLampStack, WebStack, open_sample,
+    },
 };
 
 /// What serves the load of a study's variant.
@@ -44,11 +46,18 @@ pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackE
         return Err(StackError::NoTiers);
     }
     Ok(OpenStack::Guests(match &study.stack {
-        StackUse::Embedded { pages, extra_cpu } => match study.workload.web2005() {
-            Some(_) => Box::new(WebStack::new(study, *extra_cpu)?),
+        StackUse::Embedded {
+            pages,
+            extra_cpu,
+            serial_share,
+        } => match study.workload.web2005() {
+            Some(_) => Box::new(WebStack::new(study, *extra_cpu, *serial_share)?),
             None => Box::new(EmbeddedStack::new(study, *pages, *extra_cpu)?),
         },
-        StackUse::Lamp(wanted) => Box::new(LampStack::new(study, wanted, part)?),
+        StackUse::Lamp(wanted) => match study.workload.web2005() {
+            Some(_) => Box::new(WebLampStack::new(study, wanted, part)?),
+            None => Box::new(LampStack::new(study, wanted, part)?),
+        },
         StackUse::Database(wanted) => Box::new(DatabaseStack::new(study, wanted)?),
         StackUse::Sqlite => Box::new(SqliteStack::new(study)?),
         StackUse::Bundled => bundled(study)?,
@@ -64,6 +73,7 @@ pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackE
 /// As [`open()`].
 pub fn open_without_database(study: &Study) -> Result<Option<Box<dyn Stack>>, StackError> {
     Ok(match &study.stack {
+        StackUse::Lamp(_) if study.workload.web2005().is_some() => None,
         StackUse::Lamp(wanted) => Some(Box::new(LampStack::without_database(study, wanted)?)),
         _ => None,
     })

@@ -42,6 +42,7 @@ pub(crate) fn read_study(
     image::check(&sections, context);
     if let Some(mut workload) = sections.workload.take() {
         check_workload(&workload, &sections, context);
+        check_serial_share(&workload, &sections, context);
         let mut others = sections.others();
         workload.keys().check(&others, context);
         workload.keys_mut().fill_in(&mut others, context);
@@ -106,6 +107,24 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
         storage,
         host,
         layouts,
+    }
+}
+
+/// Refuses a serial section where pages have none.
+fn check_serial_share(workload: &Workload, sections: &Sections, context: &mut Context) {
+    let planted = matches!(
+        sections.stack,
+        Some(StackUse::Embedded { serial_share, .. }) if serial_share > 0.0
+    );
+    if planted && !workload.keys().has_serial_section() {
+        let message = format!(
+            "`stack.serial_share` has no meaning for the workload {}, whose pages have no serial \
+             section",
+            workload.kind().name()
+        );
+        let span = context.spans.nearest("stack.serial_share");
+        let help = "remove it, or write a workload of web pages, such as \"web-support\"";
+        context.refuse::<()>(Code::Contradiction, span, message, help);
     }
 }
 

@@ -23,6 +23,9 @@ pub enum StackUse {
         /// slow-down of known size.
         #[serde(default, skip_serializing_if = "Duration::is_zero")]
         extra_cpu: Duration,
+        /// The share of that time which one page at a time burns, 0 to 1.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        serial_share: f64,
     },
     /// Apache, PHP and MariaDB.
     Lamp(LampUse),
@@ -38,6 +41,15 @@ pub enum StackUse {
     Image(Box<ImageUse>),
     /// A system that is computed instead of run.
     Simulated(SimulatedUse),
+}
+
+/// Whether a share is nothing, and need not be written.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 impl StackUse {

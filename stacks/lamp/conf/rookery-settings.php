@@ -6,7 +6,9 @@ header('Content-Type: application/json');
 header('Cache-Control: no-store');
 $opcache = function_exists('opcache_get_status') ? opcache_get_status(false) : false;
 // Only the switches: the rest of that file is nobody's business.
-$pages = array_intersect_key((static fn () => include __DIR__ . '/ds2/config.php')(), ['faithful' => 0, 'persistent' => 0]);
+$config = __DIR__ . '/ds2/config.php';
+$switches = is_file($config) ? (static fn () => include $config)() : [];
+$pages = (object) array_intersect_key($switches, ['faithful' => 0, 'persistent' => 0]);
 echo json_encode([
     'version' => PHP_VERSION,
     'sapi' => PHP_SAPI,

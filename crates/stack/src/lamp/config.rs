@@ -125,25 +125,6 @@ fn with_pages(
     options: &Options,
     page_config: String,
 ) -> SupervisedService {
-    let mut files = vec![
-        (
-            "services.toml".to_owned(),
-            services::serving(software, options),
-        ),
-        (
-            "apache.conf".to_owned(),
-            apache::config(software, tuned, options.server),
-        ),
-        (
-            "php/php.ini".to_owned(),
-            php::ini(software, tuned, options.server),
-        ),
-        (
-            "htdocs/rookery-settings.php".to_owned(),
-            php::SETTINGS_PAGE.to_owned(),
-        ),
-        (format!("htdocs/{}", pages::SETTINGS_FILE), page_config),
-    ];
     // The health page asks the database; without one it is enough that PHP answers.
     let text = |path: &str, text: &str| {
         let alone = options.servers == Servers::WithoutDatabase && path == "health.php";
@@ -154,16 +135,66 @@ fn with_pages(
         }
         .to_owned()
     };
-    files.extend(pages::FILES.map(|(path, page)| (format!("htdocs/{path}"), text(path, page))));
-    if options.server == WebServer::Event {
-        files.push(("php-fpm.conf".to_owned(), php::fpm(tuned)));
-    }
+    let mut site = Site {
+        documents: vec![(pages::SETTINGS_FILE.to_owned(), page_config)],
+        ..Site::default()
+    };
+    let documents = pages::FILES.map(|(path, page)| (path.to_owned(), text(path, page)));
+    site.documents.extend(documents);
     if options.servers.has_database() {
-        files.push((
+        site.first = mariadb_service(&software.mariadbd);
+        site.files = vec![(
             "mariadb.cnf".to_owned(),
             mariadb::config(tuned, options.server),
-        ));
+        )];
     }
+    serving(software, tuned, options.server, site)
+}
+
+/// What Apache and PHP serve in a guest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Site {
+    /// Files below the document root: path and text.
+    pub(crate) documents: Vec<(String, String)>,
+    /// Directories of the document root that its pages alone read.
+    pub(crate) private: Vec<String>,
+    /// Files elsewhere: path in URLs, and directory.
+    pub(crate) aliases: Vec<(String, String)>,
+    /// Services that are started before, as a services file has them.
+    pub(crate) first: String,
+    /// Configuration of these services: path and text.
+    pub(crate) files: Vec<(String, String)>,
+}
+
+/// The service of a guest whose Apache and PHP serve a site.
+#[must_use]
+pub(crate) fn serving(
+    software: &Software,
+    tuned: &Tuned,
+    server: WebServer,
+    site: Site,
+) -> SupervisedService {
+    let mut files = vec![
+        (
+            "services.toml".to_owned(),
+            services::serving(software, server, &site.first),
+        ),
+        (
+            "apache.conf".to_owned(),
+            apache::config(software, tuned, server, &site),
+        ),
+        ("php/php.ini".to_owned(), php::ini(software, tuned, server)),
+        (
+            "htdocs/rookery-settings.php".to_owned(),
+            php::SETTINGS_PAGE.to_owned(),
+        ),
+    ];
+    if server == WebServer::Event {
+        files.push(("php-fpm.conf".to_owned(), php::fpm(tuned)));
+    }
+    let documents = site.documents.into_iter();
+    files.extend(documents.map(|(path, text)| (format!("htdocs/{path}"), text)));
+    files.extend(site.files);
     SupervisedService::new(files)
 }
 

@@ -19,7 +19,8 @@ pub(crate) const BOOTSTRAP: [&str; 2] = ["mysql_system_tables.sql", "mysql_syste
 /// Where the packages put Apache's modules.
 const APACHE_MODULES: &str = "/usr/lib/apache2/modules";
 /// Modules of Apache that any of the configurations loads.
-pub(super) const MODULES: [&str; 10] = [
+pub(super) const MODULES: [&str; 11] = [
+    "alias",
     "authz_core",
     "authz_host",
     "dir",

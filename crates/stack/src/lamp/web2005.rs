@@ -1,12 +1,20 @@
 //! The pages of banking, e-commerce and support in PHP: `stacks/lamp/pages/web2005`, embedded.
 //!
 //! They keep the same contract as the embedded server, value for value (`docs/web2005-pages.md`).
+//! Images and downloads are Apache's.
 //! Each page is a file of its own that calls what all pages of its workload share.
 
+use rookery_study::WebServer;
 use rookery_workload::web2005::{
     Day, Model,
     files::{PageFiles, pages},
 };
+
+use super::{
+    Software, Tuned,
+    config::{Site, serving},
+};
+use crate::SupervisedService;
 
 /// What pages share: path below the document root, and text.
 const SHARED: [(&str, &str); 4] = [
@@ -71,7 +79,12 @@ pub fn files(model: Model) -> Vec<(String, String)> {
                 ),
             )
         });
-    shared.chain(of_pages).collect()
+    let of_server = [("health.php", "health"), ("init.php", "init")].map(|(path, function)| {
+        let page =
+            format!("<?php\nrequire __DIR__ . '/web2005/common.php';\nserve({function}(...));\n");
+        (path.to_owned(), page)
+    });
+    shared.chain(of_pages).chain(of_server).collect()
 }
 
 impl Settings<'_> {
@@ -80,10 +93,11 @@ impl Settings<'_> {
     pub fn php(&self) -> String {
         let pages: String = pages(self.model).iter().map(page_line).collect();
         format!(
-            "<?php\nreturn [\n    'number' => {},\n    'directory' => '{}',\n    'files' => {},\n    \
+            "<?php\nreturn [\n    'number' => {},\n    'model' => '{}',\n    'directory' => '{}',\n    'files' => {},\n    \
              'backend' => {},\n    'today' => '{}',\n    'session_expiry_s' => {},\n    \
              'pages' => [\n{pages}    ],\n];\n",
             self.model.number(),
+            self.model.name(),
             self.model.directory(),
             quoted(self.files),
             quoted(self.backend),
@@ -91,6 +105,51 @@ impl Settings<'_> {
             self.session_expiry_s,
         )
     }
+}
+
+/// The service of a guest whose Apache and PHP serve the pages, with the back-end at the address of
+/// the settings; `backend` is that of this guest, where it has one, as arguments of this program.
+#[must_use]
+pub(crate) fn service(
+    software: &Software,
+    tuned: &Tuned,
+    server: WebServer,
+    settings: &Settings<'_>,
+    backend: Option<&[String]>,
+) -> SupervisedService {
+    let mut documents = files(settings.model);
+    documents.push((SETTINGS_FILE.to_owned(), settings.php()));
+    let directory = settings.model.directory();
+    let alias = |name: &str| {
+        (
+            format!("/{directory}/{name}"),
+            format!("{}/{directory}/{name}", settings.files),
+        )
+    };
+    let served = match settings.model {
+        Model::Banking | Model::Ecommerce => vec![alias("images")],
+        Model::Support => vec![alias("images"), alias("downloads")],
+    };
+    let site = Site {
+        documents,
+        private: vec!["web2005".to_owned()],
+        aliases: served,
+        first: backend.map_or(String::new(), |args| {
+            backend_service(args, settings.backend)
+        }),
+        files: Vec::new(),
+    };
+    serving(software, tuned, server, site)
+}
+
+/// The back-end beside the pages, as a services file has it.
+fn backend_service(args: &[String], address: &str) -> String {
+    let words: Vec<String> = args.iter().map(|arg| format!("\"{arg}\"")).collect();
+    format!(
+        "\n[[service]]\nname = \"back-end\"\nown_program = true\ncommand = [{}]\nready = \
+         \"tcp:{address}\"\nready_within_ms = 60000\nstop_signal = \"TERM\"\ngrace_ms = 10000\n",
+        words.join(", ")
+    )
 }
 
 /// Length, folder and numbers of what a page embeds.
@@ -152,7 +211,7 @@ mod tests {
     fn every_page_is_a_file_that_calls_what_is_there() {
         for (model, count) in Model::ALL.into_iter().zip([16, 13, 6]) {
             let files = files(model);
-            assert_eq!(files.len(), SHARED.len() + count);
+            assert_eq!(files.len(), SHARED.len() + count + 2);
             let shared = format!("web2005/{}.php", model.name());
             let (_, functions) = files
                 .iter()

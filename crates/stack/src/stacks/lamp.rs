@@ -1,31 +1,31 @@
 //! The LAMP stack: the distribution's Apache, PHP and MariaDB, in containers on a root of their
 //! own, in bare guests from the host.
 
+mod settings;
 mod template;
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use rookery_guest::{Guest, Health, Kind, Template};
 use rookery_stats::DatabaseLoad;
-use rookery_study::{
-    BufferPool, GuestShape, LampUse, Pages, Point, PointData, Study, WorkloadKind,
-};
+use rookery_study::{BufferPool, LampUse, Pages, Point, PointData, Study, WorkloadKind};
 use rookery_workload::dvdstore::Size;
 
 use self::template::{SOCKET, database};
+pub(super) use self::{
+    settings::{LampSettings, OF_DATABASE, read_back},
+    template::empty,
+};
 use crate::{
     BuiltStack, ClonedGuests, DatabaseLoader, DvdstoreStack, EffectiveSetting, Found, GuestStack,
     Origin, Service, Stack, StackContext, StackError, StackPart,
     api::STOP_GRACE,
-    lamp::{
-        self, DIRECTORY, HEALTH_PATH, Options, PORT, READ_BACK_PATHS, ReadBack, Servers, Software,
-    },
-    page::get,
+    lamp::{self, DIRECTORY, HEALTH_PATH, Options, PORT, Servers, Software},
     root::{RootKind, RootRecipe},
     template::{check_root, has_root, root},
     tier::{Password, TierAccess},
-    tuning::{Component, Effective, Family, KnownSettings, RequestedSettings, Tuned, TuningError},
-    workloads::{ShopWorkload, answer_page, answer_purchase, found, shop_of, size_of},
+    tuning::{Effective, Tuned, TuningError},
+    workloads::{PAGES, ShopWorkload, answer_page, answer_purchase, found, shop_of, size_of},
 };
 
 /// Its name in errors.
@@ -34,19 +34,13 @@ const NAME: &str = "LAMP";
 /// Port of the database in guests of its own.
 const DATABASE_PORT: u16 = 3306;
 
-/// What the names of its settings begin with.
-const OF_DATABASE: &str = "mariadb.";
-
 /// The LAMP stack as one variant of a study uses it.
 #[derive(Clone)]
 pub(crate) struct LampStack {
     shop: ShopWorkload,
     wanted: LampUse,
-    /// Users of a guest that has none of its own: visitors that may be present, of an open load, or
-    /// those of its callers.
-    present: Option<u32>,
+    settings: LampSettings,
     options: Options,
-    guest: GuestShape,
 }
 
 impl LampStack {
@@ -59,15 +53,10 @@ impl LampStack {
         wanted: &LampUse,
         part: StackPart,
     ) -> Result<Self, StackError> {
-        let of_callers = match part {
-            StackPart::Tier { users } => Some(users),
-            StackPart::Whole | StackPart::Front => None,
-        };
         Ok(Self {
             shop: shop_of(NAME, study)?,
             wanted: wanted.clone(),
-            present: study.load.max_in_flight().or(of_callers),
-            guest: study.guest.clone(),
+            settings: LampSettings::new(study, wanted, part),
             options: Options {
                 server: wanted.server,
                 faithful: wanted.pages == Pages::Faithful,
@@ -92,13 +81,7 @@ impl LampStack {
 
     /// The tuning for one guest of a point.
     fn tuned(&self, point: &Point, index: usize) -> Result<Tuned, TuningError> {
-        let requested = RequestedSettings {
-            family: Family::Lamp,
-            profile: self.wanted.tuning,
-            settings: &self.wanted.settings,
-            max_in_flight: self.present,
-        };
-        requested.evaluate(point, index)
+        self.settings.tuned(point, index)
     }
 }
 
@@ -108,27 +91,15 @@ impl Stack for LampStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        ShopWorkload::KINDS
+        PAGES
     }
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {
-        let found = if has_root(kind) {
-            check_root(kind, &RootRecipe::of_host(RootKind::Lamp), templates)
-        } else {
-            Software::find(Path::new("/"))
-                .map(drop)
-                .map_err(StackError::from)
-        };
-        found.map_err(|error| StackError::not_ready(NAME, error))
+        check_software(kind, templates)
     }
 
     fn check_settings(&self, point: &Point, index: usize) -> Result<(), StackError> {
-        let tuned = self.tuned(point, index)?;
-        let server = Software::find(Path::new("/")).map(|found| found.mariadbd);
-        let known =
-            KnownSettings::new(Component::Mariadb, &server.unwrap_or_default(), &self.guest);
-        known.check(&self.wanted.settings, &tuned, point, index)?;
-        Ok(())
+        self.settings.check(point, index)
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
@@ -165,8 +136,22 @@ impl Stack for LampStack {
     }
 }
 
+/// Whether this host has the servers, or can build a root with them.
+pub(super) fn check_software(kind: Kind, templates: &Path) -> Result<(), StackError> {
+    let found = if has_root(kind) {
+        check_root(kind, &RootRecipe::of_host(RootKind::Lamp), templates)
+    } else {
+        Software::find(Path::new("/"))
+            .map(drop)
+            .map_err(StackError::from)
+    };
+    found.map_err(|error| StackError::not_ready(NAME, error))
+}
+
 /// The root of LAMP guests, built or found, and what is in it.
-fn software(context: &StackContext<'_>) -> Result<(Option<Template>, Software), StackError> {
+pub(super) fn software(
+    context: &StackContext<'_>,
+) -> Result<(Option<Template>, Software), StackError> {
     let root = root(context, &RootRecipe::of_host(RootKind::Lamp), NAME)?;
     let path = root.as_ref().map_or(Path::new("/"), |root| &root.root);
     let software = Software::find(path).map_err(|error| StackError::not_ready(NAME, error))?;
@@ -284,17 +269,9 @@ impl GuestStack for LampGuests {
             true => Some(database(guest)?.variables()?),
             false => None,
         };
-        // What is not answered is shown as not known.
-        let bodies: BTreeMap<String, String> = READ_BACK_PATHS
-            .into_iter()
-            .filter(|_| servers.has_pages())
-            .filter_map(|path| {
-                let body = get(context.lab.network(), guest.address(), path).ok()?;
-                Some((path.to_owned(), body))
-            })
-            .collect();
         let tuned = self.stack.tuned(point, index)?;
-        let found = ReadBack::parse(variables, &bodies).compare(&tuned, self.stack.options.server);
+        let asked = servers.has_pages().then_some((context, guest));
+        let found = read_back(asked, variables, &tuned, self.stack.options.server);
         // Settings of servers that run elsewhere are read there.
         let here = |found: &Effective| match found.name.starts_with(OF_DATABASE) {
             true => servers.has_database(),

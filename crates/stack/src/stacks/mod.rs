@@ -12,4 +12,4 @@ pub(crate) use embedded::EmbeddedStack;
 pub(crate) use lamp::LampStack;
 pub(crate) use sample::open_sample;
 pub(crate) use sqlite::SqliteStack;
-pub(crate) use web2005::WebStack;
+pub(crate) use web2005::{WebLampStack, WebStack};

@@ -1,6 +1,8 @@
 //! The embedded stack of banking, e-commerce and support: this very program serves pages and files,
 //! and is the back-end behind them.
 
+mod lamp;
+
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -9,7 +11,7 @@ use std::{
 use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
 use rookery_stats::DatabaseLoad;
 use rookery_study::{Point, PointData, Study, Web2005Use, WorkloadKind};
-use rookery_workload::web2005::{WebDataset, files::Shape};
+use rookery_workload::web2005::{Model, WebDataset, files::Shape};
 
 use crate::{
     BuiltStack, ClonedGuests, DatabaseLoader, Found, GuestStack, Origin, Service, Stack,
@@ -22,8 +24,10 @@ use crate::{
         FILES_DIRECTORY, FilesetOptions, HEALTH_PATH, INIT_PATH, LEDGER_FILE, PORT, page_args,
         read_ledger, write_fileset,
     },
-    workloads::EMBEDDED,
+    workloads::PAGES,
 };
+
+pub(crate) use lamp::WebLampStack;
 
 /// Its name in errors.
 const NAME: &str = "the embedded stack";
@@ -36,6 +40,7 @@ const THREADS: usize = 2;
 pub(crate) struct WebStack {
     wanted: Web2005Use,
     extra_cpu: Duration,
+    serial_share: f64,
 }
 
 impl WebStack {
@@ -43,30 +48,42 @@ impl WebStack {
     ///
     /// # Errors
     /// When the study has another workload.
-    pub(crate) fn new(study: &Study, extra_cpu: Duration) -> Result<Self, StackError> {
-        let wanted = study
-            .workload
-            .web2005()
-            .ok_or_else(|| StackError::OtherWorkload {
-                stack: NAME,
-                workload: study.workload.kind().name(),
-            })?;
+    pub(crate) fn new(
+        study: &Study,
+        extra_cpu: Duration,
+        serial_share: f64,
+    ) -> Result<Self, StackError> {
         Ok(Self {
-            wanted: wanted.clone(),
+            wanted: wanted_of(NAME, study)?,
             extra_cpu,
+            serial_share,
         })
     }
 }
 
+/// What a study asks of these workloads.
+fn wanted_of(stack: &'static str, study: &Study) -> Result<Web2005Use, StackError> {
+    let wanted = study.workload.web2005().cloned();
+    wanted.ok_or_else(|| StackError::OtherWorkload {
+        stack,
+        workload: study.workload.kind().name(),
+    })
+}
+
+/// What decides the content of a guest's file set, in words.
+fn description(dataset: &WebDataset) -> String {
+    format!("{} {dataset}, seed {}", dataset.model.name(), dataset.seed)
+}
+
 /// The file set of a guest, from the numbers of its point.
-fn dataset_of(data: PointData) -> Result<(WebDataset, Shape), StackError> {
+fn dataset_of(stack: &'static str, data: PointData) -> Result<(WebDataset, Shape), StackError> {
     let dataset = data
         .web2005()
-        .ok_or_else(|| StackError::other_data(NAME, data))?;
+        .ok_or_else(|| StackError::other_data(stack, data))?;
     // Studies with sets that cannot be are refused.
     let shape = dataset
         .shape()
-        .map_err(|_| StackError::other_data(NAME, data))?;
+        .map_err(|_| StackError::other_data(stack, data))?;
     Ok((dataset, shape))
 }
 
@@ -76,7 +93,7 @@ impl Stack for WebStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        EMBEDDED
+        PAGES
     }
 
     /// It brings all it needs.
@@ -90,13 +107,9 @@ impl Stack for WebStack {
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
-        let (dataset, shape) = dataset_of(data)?;
+        let (dataset, shape) = dataset_of(NAME, data)?;
         let recipe = Recipe {
-            description: format!(
-                "{} {dataset}, seed {}, of user {USER}",
-                dataset.model.name(),
-                dataset.seed
-            ),
+            description: format!("{}, of user {USER}", description(&dataset)),
             program: context.program.to_owned(),
             base: None,
             fill: Fill::Data(&|directory| {
@@ -123,7 +136,7 @@ impl Stack for WebStack {
         context: &StackContext<'_>,
         data: PointData,
     ) -> Result<Box<dyn DatabaseLoader>, StackError> {
-        let (_, shape) = dataset_of(data)?;
+        let (_, shape) = dataset_of(NAME, data)?;
         let load =
             move |context: &StackContext<'_>, directory: &Path| fill(context, &shape, directory);
         Ok(Box::new(FileLoader::new(context, load)?))
@@ -160,6 +173,44 @@ fn fill(
     })
 }
 
+/// The share of a full file set.
+fn scale(dataset: &WebDataset) -> f64 {
+    f64::from(dataset.scale_ppm) / 1e6
+}
+
+/// Lets a server of pages say what it serves.
+fn answer_init(
+    context: &StackContext<'_>,
+    guest: &dyn Guest,
+    model: Model,
+) -> Result<(), StackError> {
+    let body = get(context.lab.network(), guest.address(), INIT_PATH)?;
+    let wanted = format!("rk init model={} ", model.name());
+    if body.starts_with(&wanted) {
+        return Ok(());
+    }
+    Err(StackError::Page {
+        url: format!("http://{}{INIT_PATH}", guest.address()),
+        what: format!("the answer does not begin with `{wanted}`"),
+    })
+}
+
+/// Ends a guest and reads the ledger of its back-end.
+fn audit_ledger(guest: &mut dyn Guest, model: Model) -> Result<Found, StackError> {
+    // A guest that does not end is killed with its removal; its ledger is read all the same.
+    let _ = guest.stop(STOP_GRACE);
+    let totals = read_ledger(&guest.data_dir().join(LEDGER_FILE)).map_err(StackError::bundled)?;
+    let faults = match totals.faults {
+        0 => Vec::new(),
+        faults => vec![format!("{faults} lines of the ledger are no entries")],
+    };
+    Ok(Found {
+        rows: totals.found(model),
+        faults,
+        ..Found::default()
+    })
+}
+
 /// Guests of the stack.
 struct WebGuests {
     stack: WebStack,
@@ -177,11 +228,11 @@ impl ClonedGuests for WebGuests {
         Ok(Service {
             args: page_args(
                 &self.shape,
-                f64::from(self.dataset.scale_ppm) / 1e6,
+                scale(&self.dataset),
                 point.only_group().vcpus.whole_cpus() as usize,
                 None,
                 self.stack.extra_cpu,
-                0.0,
+                self.stack.serial_share,
             ),
             files: Vec::new(),
             port: PORT,
@@ -198,15 +249,7 @@ impl GuestStack for WebGuests {
     }
 
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
-        let body = get(context.lab.network(), guest.address(), INIT_PATH)?;
-        let wanted = format!("rk init model={} ", self.dataset.model.name());
-        if body.starts_with(&wanted) {
-            return Ok(());
-        }
-        Err(StackError::Page {
-            url: format!("http://{}{INIT_PATH}", guest.address()),
-            what: format!("the answer does not begin with `{wanted}`"),
-        })
+        answer_init(context, guest, self.dataset.model)
     }
 
     fn audit(
@@ -215,18 +258,6 @@ impl GuestStack for WebGuests {
         guest: &mut dyn Guest,
         _died: bool,
     ) -> Result<Found, StackError> {
-        // A guest that does not end is killed with its removal; its ledger is read all the same.
-        let _ = guest.stop(STOP_GRACE);
-        let totals =
-            read_ledger(&guest.data_dir().join(LEDGER_FILE)).map_err(StackError::bundled)?;
-        let faults = match totals.faults {
-            0 => Vec::new(),
-            faults => vec![format!("{faults} lines of the ledger are no entries")],
-        };
-        Ok(Found {
-            rows: totals.found(self.dataset.model),
-            faults,
-            ..Found::default()
-        })
+        audit_ledger(guest, self.dataset.model)
     }
 }

@@ -2,9 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    env, fmt, fs,
+    env,
+    ffi::OsString,
+    fmt, fs,
     io::{self, PipeReader},
-    os::unix::process::CommandExt,
+    os::unix::{ffi::OsStringExt, process::CommandExt},
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -19,6 +21,8 @@ use super::{Service, group::keep_group};
 /// Variables with this beginning label the processes of a run: by them a dead run's processes are
 /// found.
 const LABELS: &str = "ROOKERY_";
+/// The supervisor's subcommand.
+const SUPERVISE: &str = "supervise";
 /// How long killed processes may take to vanish.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
@@ -48,8 +52,13 @@ pub(super) fn spawn(
     secrets: &[(String, String)],
 ) -> io::Result<(Pid, PipeReader)> {
     let (reader, writer) = io::pipe()?;
-    let (program, args) = service
-        .command
+    let mut words = if service.own_program {
+        own_program(&fs::read("/proc/self/cmdline")?)
+    } else {
+        Vec::new()
+    };
+    words.extend(service.command.iter().map(OsString::from));
+    let (program, args) = words
         .split_first()
         .ok_or_else(|| io::Error::other("its command is empty"))?;
     let mut command = Command::new(program);
@@ -70,13 +79,23 @@ pub(super) fn spawn(
     }
     let child = command
         .spawn()
-        .map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program.display())))?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     // The child is reaped by `reap`, with all others.
     Ok((
         pid.ok_or_else(|| io::Error::other("it has no process number"))?,
         reader,
     ))
+}
+
+/// The words of a supervisor's command line by which its program was started: in a foreign root its
+/// loader stands before it. What follows is the supervisor's own.
+fn own_program(command_line: &[u8]) -> Vec<OsString> {
+    command_line
+        .split(|byte| *byte == 0)
+        .take_while(|word| *word != SUPERVISE.as_bytes())
+        .map(|word| OsString::from_vec(word.to_vec()))
+        .collect()
 }
 
 /// What services get of the supervisor's own environment: labels, and what every program expects.
@@ -169,6 +188,24 @@ fn parent_and_state(stat: &str) -> Option<(i32, char)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn this_program_is_started_as_the_supervisor_was() {
+        let words = |line: &[u8]| own_program(line);
+        assert_eq!(
+            words(b"/usr/bin/rookery\0supervise\0/conf/services.toml\0"),
+            ["/usr/bin/rookery"]
+        );
+        assert_eq!(
+            words(b"/program.d/loader\0--library-path\0/program.d\0/program\0supervise\0x\0"),
+            [
+                "/program.d/loader",
+                "--library-path",
+                "/program.d",
+                "/program"
+            ]
+        );
+    }
 
     #[test]
     fn services_get_labels_but_no_library_path() {

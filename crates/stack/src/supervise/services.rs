@@ -61,6 +61,9 @@ pub struct Service {
     pub name: String,
     /// Program and arguments.
     pub command: Vec<String>,
+    /// `command` is arguments of this very program, which is started as the supervisor was.
+    #[serde(default)]
+    pub own_program: bool,
     /// Variables besides `PATH`, `LANG`, `TZ` and the run's labels.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,

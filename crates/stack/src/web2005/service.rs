@@ -75,9 +75,10 @@ pub fn page_args(
     args
 }
 
-/// The arguments of a guest that is a back-end alone.
+/// The arguments of a back-end that listens on an address, `{listen}` where it has a guest of its
+/// own.
 #[must_use]
-pub fn besim_args(shape: &Shape, scale: f64, workers: usize) -> Vec<String> {
+pub fn besim_args(shape: &Shape, scale: f64, listen: &str, workers: usize) -> Vec<String> {
     let mut args = vec!["app".to_owned(), "besim".to_owned()];
     args.extend(shape_args(shape, scale));
     args.extend(
@@ -85,7 +86,7 @@ pub fn besim_args(shape: &Shape, scale: f64, workers: usize) -> Vec<String> {
             "--ledger",
             &format!("{{data}}/{LEDGER_FILE}"),
             "--listen",
-            "{listen}",
+            listen,
             "--workers",
             &workers.to_string(),
         ]
@@ -117,7 +118,7 @@ mod tests {
             "{args}"
         );
         assert_eq!(
-            besim_args(&shape, 0.1, 1).join(" "),
+            besim_args(&shape, 0.1, "{listen}", 1).join(" "),
             "app besim --model banking --sessions 10 --scale 0.1 --seed 7 \
              --ledger {data}/ledger.txt --listen {listen} --workers 1"
         );

@@ -1,7 +1,7 @@
 //! Stacks that serve a DVD Store over HTTP.
 
 use rookery_guest::Guest;
-use rookery_study::{DvdstoreUse, HttpUse, Pages, PointData, Study, Workload, WorkloadKind};
+use rookery_study::{DvdstoreUse, HttpUse, Pages, PointData, Study, Workload};
 use rookery_workload::{
     FoundRow,
     dvdstore::{NEW_ORDERS, Size},
@@ -33,9 +33,6 @@ pub(crate) enum ShopWorkload {
 }
 
 impl ShopWorkload {
-    /// The workloads that a shop serves.
-    pub(crate) const KINDS: &[WorkloadKind] = &[WorkloadKind::Dvdstore, WorkloadKind::Http];
-
     /// Guests that serve a shop to these users.
     pub(crate) fn served_by(&self, guests: Box<dyn DvdstoreStack>) -> BuiltStack {
         match self {

@@ -161,6 +161,9 @@ keys! {
         /// CPU time that the server burns in every page on purpose, to prove that a slow-down of
         /// known size is found (embedded only).
         extra_cpu: Time = Time { min: Duration::ZERO, max: Duration::from_secs(1), example: "200us" }, Optional("\"0s\"");
+        /// The share of `extra_cpu` that one page at a time burns: a serial section of known size, to
+        /// prove that it is found (embedded only; banking, e-commerce and support).
+        serial_share: Factor = Factor { min: 0.0, max: 1.0 }, Optional("0.0");
         /// Where the system listens (external only).
         target: Target = Target, Optional("it must be given");
         /// Path that a system which is ready answers with 200 (external and image).
@@ -241,12 +244,20 @@ impl StackSection {
             StackKind::Image => self.image(context),
             StackKind::Simulated => simulated(&self.keys, pages, context).map(StackUse::Simulated),
             StackKind::Embedded => {
-                if refused("extra_cpu", self.keys.extra_cpu.is_some(), context) {
+                let given = [
+                    ("extra_cpu", self.keys.extra_cpu.is_some()),
+                    ("serial_share", self.keys.serial_share.is_some()),
+                ];
+                if given
+                    .into_iter()
+                    .any(|(key, read)| refused(key, read, context))
+                {
                     return None;
                 }
                 Some(StackUse::Embedded {
                     pages,
                     extra_cpu: self.keys.extra_cpu.unwrap_or_default(),
+                    serial_share: self.keys.serial_share.unwrap_or_default(),
                 })
             }
             StackKind::Lamp => {
@@ -327,8 +338,13 @@ impl StackSection {
         let mut image = ImageKeys::default();
         let mut settings = None;
         match stack {
-            StackUse::Embedded { extra_cpu, .. } => {
+            StackUse::Embedded {
+                extra_cpu,
+                serial_share,
+                ..
+            } => {
                 keys.extra_cpu = (!extra_cpu.is_zero()).then_some(*extra_cpu);
+                keys.serial_share = (*serial_share > 0.0).then_some(*serial_share);
             }
             StackUse::Lamp(lamp) => {
                 keys.server = Some(lamp.server);
@@ -401,7 +417,11 @@ const OWN_KEYS: [(&[StackKind], &str, &[&str]); 8] = [
         "the stacks of the DVD Store",
         &["pages"],
     ),
-    (&[StackKind::Embedded], "the embedded stack", &["extra_cpu"]),
+    (
+        &[StackKind::Embedded],
+        "the embedded stack",
+        &["extra_cpu", "serial_share"],
+    ),
     (
         &[StackKind::External],
         "systems that run already",
@@ -674,6 +694,7 @@ mod tests {
         let plain = StackUse::Embedded {
             pages: Pages::Corrected,
             extra_cpu: Duration::ZERO,
+            serial_share: 0.0,
         };
         assert_eq!(stack, plain);
         assert_eq!(
@@ -726,6 +747,7 @@ mod tests {
         let slowed = StackUse::Embedded {
             pages: Pages::Corrected,
             extra_cpu: Duration::from_micros(200),
+            serial_share: 0.0,
         };
         assert_eq!(stack, slowed);
         assert_eq!(
@@ -734,6 +756,11 @@ mod tests {
              `stack.kind` is \"lamp\""
         );
         assert!(refusal("[stack]\nextra_cpu = \"2s\"\n").starts_with("study::out-of-range"));
+        assert!(
+            refusal("[stack]\nextra_cpu = \"1ms\"\nserial_share = 0.25\n")
+                .starts_with("study::contradiction: `stack.serial_share` has no meaning for")
+        );
+        assert!(refusal("[stack]\nserial_share = 1.5\n").contains("study::out-of-range"));
     }
 
     #[test]

@@ -173,6 +173,11 @@ pub(crate) trait WorkloadUse {
     /// Refuses what does not go together with other sections.
     fn check(&self, _sections: &OtherSections<'_>, _context: &mut Context) {}
 
+    /// Whether the pages of the embedded stack can burn CPU time one at a time.
+    fn has_serial_section(&self) -> bool {
+        false
+    }
+
     /// Fills in what the workload presets in other sections, where the file says nothing.
     fn fill_in(&mut self, _sections: &mut OtherSections<'_>, _context: &mut Context) {}
 

@@ -607,6 +607,7 @@ fn stack() -> impl Strategy<Value = StackUse> {
                 (None, None) => StackUse::Embedded {
                     pages,
                     extra_cpu: Duration::from_micros(extra_us),
+                    serial_share: 0.0,
                 },
             },
         )

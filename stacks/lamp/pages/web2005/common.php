@@ -100,6 +100,21 @@ function escaped(string $text): string
     return htmlspecialchars($text, ENT_QUOTES | ENT_SUBSTITUTE, 'UTF-8');
 }
 
+// Whether the back-end can be reached, without which no page can be made.
+function health(): ?Page
+{
+    backend(settings()['backend']);
+    text(200, 'ok');
+    return null;
+}
+
+// What is served here, and what the clock shows.
+function init(): ?Page
+{
+    text(200, sprintf('rk init model=%s time_ms=%d', settings()['model'], (int) (microtime(true) * 1000)));
+    return null;
+}
+
 // --- Pages --------------------------------------------------------------------------------------
 
 // The whole page: with its fixed files, as much of its padding file as its length leaves room for, and its values. The padding file is read

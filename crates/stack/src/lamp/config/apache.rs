@@ -1,6 +1,6 @@
 //! Configuration of Apache.
 
-use super::{Component, Software, Tuned, WebServer};
+use super::{Component, Site, Software, Tuned, WebServer};
 use crate::lamp::software::MODULES;
 
 /// Who may read the settings in force: the guest itself, and the lab, whose networks are loopback
@@ -24,15 +24,16 @@ LogLevel warn
 ";
 
 /// The whole configuration: nothing of the distribution's is included.
-pub(super) fn config(software: &Software, tuned: &Tuned, server: WebServer) -> String {
+pub(super) fn config(software: &Software, tuned: &Tuned, server: WebServer, site: &Site) -> String {
     let mut text = PLACES.to_owned();
-    for name in MODULES.iter().filter(|name| wants(server, name)) {
+    for name in MODULES.iter().filter(|name| wants(server, site, name)) {
         text += &load(software, name, &format!("mod_{name}.so"));
     }
     if server == WebServer::Prefork {
         text += &load(software, "php", &software.php_module);
     }
     text += &documents(software);
+    text += &directories(site);
     text += match server {
         WebServer::Prefork => {
             "PHPIniDir \"{conf}/php\"\n<FilesMatch \"\\.php$\">\n    SetHandler \
@@ -51,8 +52,9 @@ pub(super) fn config(software: &Software, tuned: &Tuned, server: WebServer) -> S
 }
 
 /// Whether a configuration loads a module.
-fn wants(server: WebServer, module: &str) -> bool {
+fn wants(server: WebServer, site: &Site, module: &str) -> bool {
     match module {
+        "alias" => !site.aliases.is_empty(),
         "mpm_prefork" => server == WebServer::Prefork,
         "mpm_event" | "proxy" | "proxy_fcgi" => server == WebServer::Event,
         _ => true,
@@ -64,6 +66,22 @@ fn load(software: &Software, name: &str, file: &str) -> String {
         "LoadModule {name}_module \"{}\"\n",
         software.apache_modules.join(file).display()
     )
+}
+
+/// Files outside of the document root, and what is in it for its own pages alone.
+fn directories(site: &Site) -> String {
+    let aliases = site.aliases.iter().map(|(url, directory)| {
+        format!(
+            "Alias \"{url}\" \"{directory}\"\n<Directory \"{directory}\">\n    Require all \
+             granted\n</Directory>\n"
+        )
+    });
+    let private = site.private.iter().map(|directory| {
+        format!(
+            "<Directory \"{{conf}}/htdocs/{directory}\">\n    Require all denied\n</Directory>\n"
+        )
+    });
+    aliases.chain(private).collect()
 }
 
 fn documents(software: &Software) -> String {

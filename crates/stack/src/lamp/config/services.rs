@@ -8,13 +8,10 @@ use super::{Software, WebServer};
 /// CPU.
 pub(crate) const HEAD: &str = "[guest]\nuser_namespace = true\n";
 
-/// MariaDB, then PHP, then Apache; stopped the other way round.
-pub(super) fn serving(software: &Software, options: &super::Options) -> String {
-    let mut text = HEAD.to_owned();
-    if options.servers.has_database() {
-        text += &mariadb(&software.mariadbd);
-    }
-    if options.server == WebServer::Event {
+/// These services, then PHP, then Apache; stopped the other way round.
+pub(super) fn serving(software: &Software, server: WebServer, first: &str) -> String {
+    let mut text = format!("{HEAD}{first}");
+    if server == WebServer::Event {
         text += &format!(
             r#"
 [[service]]

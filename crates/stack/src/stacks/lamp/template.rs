@@ -32,7 +32,7 @@ const START_LIMIT: Duration = Duration::from_secs(180);
 ///
 /// # Errors
 /// When a step fails.
-pub(super) fn empty(
+pub(in crate::stacks) fn empty(
     context: &StackContext<'_>,
     root: Option<&Template>,
 ) -> Result<Template, StackError> {

@@ -19,7 +19,8 @@ use crate::{
 pub(super) use keys::Web2005Keys;
 
 /// The stacks that serve them.
-pub(super) const STACKS: [StackKind; 2] = [StackKind::Embedded, StackKind::External];
+pub(super) const STACKS: [StackKind; 3] =
+    [StackKind::Embedded, StackKind::Lamp, StackKind::External];
 
 /// What a reader must know of limits on their operations.
 pub(super) const LIMITS: &str = "Banking, e-commerce, support: `page` is any page, with its \
@@ -94,6 +95,10 @@ impl Web2005Use {
 }
 
 impl WorkloadUse for Web2005Use {
+    fn has_serial_section(&self) -> bool {
+        true
+    }
+
     fn fill_in(&mut self, sections: &mut OtherSections<'_>, _context: &mut Context) {
         if let Some(qos) = &mut sections.qos
             && qos.percentiles.is_empty()

@@ -1,0 +1,85 @@
+//! The settings that a study asks of LAMP guests, and those in force.
+
+use std::{collections::BTreeMap, path::Path};
+
+use rookery_guest::Guest;
+use rookery_study::{GuestShape, LampUse, Point, Study, WebServer};
+
+use crate::{
+    StackContext, StackError, StackPart,
+    lamp::{READ_BACK_PATHS, ReadBack, Software},
+    page::get,
+    tuning::{Component, Effective, Family, KnownSettings, RequestedSettings, Tuned, TuningError},
+};
+
+/// What the names of the database's settings begin with.
+pub(in crate::stacks) const OF_DATABASE: &str = "mariadb.";
+
+/// What one variant of a study asks for.
+#[derive(Clone)]
+pub(in crate::stacks) struct LampSettings {
+    wanted: LampUse,
+    /// Users of a guest that has none of its own: visitors that may be present, of an open load, or
+    /// those of its callers.
+    present: Option<u32>,
+    guest: GuestShape,
+}
+
+impl LampSettings {
+    /// As a study asks for it.
+    pub(in crate::stacks) fn new(study: &Study, wanted: &LampUse, part: StackPart) -> Self {
+        let of_callers = match part {
+            StackPart::Tier { users } => Some(users),
+            StackPart::Whole | StackPart::Front => None,
+        };
+        Self {
+            wanted: wanted.clone(),
+            present: study.load.max_in_flight().or(of_callers),
+            guest: study.guest.clone(),
+        }
+    }
+
+    /// The tuning for one guest of a point.
+    pub(in crate::stacks) fn tuned(
+        &self,
+        point: &Point,
+        index: usize,
+    ) -> Result<Tuned, TuningError> {
+        let requested = RequestedSettings {
+            family: Family::Lamp,
+            profile: self.wanted.tuning,
+            settings: &self.wanted.settings,
+            max_in_flight: self.present,
+        };
+        requested.evaluate(point, index)
+    }
+
+    /// Whether what is asked of a guest is known to its servers, and has a value.
+    pub(in crate::stacks) fn check(&self, point: &Point, index: usize) -> Result<(), StackError> {
+        let tuned = self.tuned(point, index)?;
+        let server = Software::find(Path::new("/")).map(|found| found.mariadbd);
+        let known =
+            KnownSettings::new(Component::Mariadb, &server.unwrap_or_default(), &self.guest);
+        known.check(&self.wanted.settings, &tuned, point, index)?;
+        Ok(())
+    }
+}
+
+/// The settings of a tuning beside those in force: of the database, and of Apache and PHP of a
+/// guest that is asked. What is not answered is shown as not known.
+pub(in crate::stacks) fn read_back(
+    pages: Option<(&StackContext<'_>, &dyn Guest)>,
+    database: Option<BTreeMap<String, String>>,
+    tuned: &Tuned,
+    server: WebServer,
+) -> Vec<Effective> {
+    let bodies: BTreeMap<String, String> = pages
+        .into_iter()
+        .flat_map(|asked| READ_BACK_PATHS.map(|path| (asked, path)))
+        .filter_map(|((context, guest), path)| {
+            let body = get(context.lab.network(), guest.address(), path).ok()?;
+            Some((path.to_owned(), body))
+        })
+        .collect();
+    ReadBack::parse(database, &bodies).compare(tuned, server)
+}
