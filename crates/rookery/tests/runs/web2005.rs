@@ -1,5 +1,7 @@
 //! Banking, e-commerce and support through the whole laboratory, as the shipped study asks for them.
 
+use std::{fs, process::Command};
+
 use serde_json::Value;
 
 use crate::common::{Place, lamp_tests, root_tests};
@@ -61,7 +63,7 @@ title = "pages in PHP"
 seed = 7
 workload = {{ kind = "{workload}", sessions = "10 per guest", fileset_scale = 0.1, think_time = "150ms", receive_rate = 50000000, min_requests = 0 }}
 load = {{ ramp_up = "500ms", settle = "2s", steady = "8s", ramp_down = "300ms", timeout = "20s", repeats = 1, retry_void = 0 }}
-qos = {{ p50 = "9s" }}
+qos = {{ p50 = "9s", errors = 0.05 }}
 stack = {{ kind = "lamp", server = "{server}" }}
 guest = {{ kind = "{kind}", memory = "400MiB" }}
 host = {{ overcommit = 6, other_work = 1 }}
@@ -160,4 +162,59 @@ fn a_container_with_all_servers_serves_banking() {
     let study = on_lamp("web-banking", "container", "event", ALONE);
     let (_, run) = place.done("container.toml", &study);
     assert!(!told_the_truth(&run).is_empty());
+}
+
+/// Processes of the run in `place` that were started with this word.
+fn processes(place: &Place, word: &str) -> Vec<String> {
+    let run = fs::read_dir(place.runs()).expect("runs").flatten().next();
+    let run = run
+        .expect("a run")
+        .file_name()
+        .to_string_lossy()
+        .into_owned();
+    let label = format!("ROOKERY_RUN={}", run.rsplit('-').next().expect("an id"));
+    let entries = fs::read_dir("/proc").expect("processes").flatten();
+    let own = entries.filter(|entry| {
+        let file = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
+        let has = |text: &[u8], wanted: &str| {
+            text.split(|byte| *byte == 0)
+                .any(|part| part == wanted.as_bytes())
+        };
+        has(&file("environ"), &label) && has(&file("cmdline"), word)
+    });
+    own.map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn money_is_where_users_were_told_after_a_kill_of_pages_back_end_or_both() {
+    if !lamp_tests() {
+        return;
+    }
+    for victims in [&["supervise"][..], &["besim"], &["supervise", "besim"]] {
+        let place = Place::new();
+        let study = on_lamp("web-banking", "bare", "prefork", TIERS);
+        let (mut child, events) = place.under_load(&study);
+        let killed: Vec<String> = victims
+            .iter()
+            .flat_map(|word| processes(&place, word))
+            .collect();
+        assert!(killed.len() >= victims.len(), "{killed:?}");
+        let status = Command::new("kill").arg("-9").args(&killed).status();
+        assert!(status.expect("kill").success());
+        let told: Vec<String> = events.collect();
+        child.wait().expect("rookery ends");
+        let run = place.export();
+        assert_eq!(run["trials"][0]["status"], "failed", "{told:?}");
+        let audits = run["audits"].as_array().expect("audits");
+        assert!(!audits.is_empty(), "{told:?}");
+        for audit in audits {
+            let number = |key: &str| audit[key].as_u64().expect(key);
+            let least = number("acknowledged");
+            assert!(
+                (least..=least + number("unanswered")).contains(&number("found")),
+                "{victims:?}: {audit}"
+            );
+        }
+    }
 }
