@@ -82,6 +82,16 @@ pub fn replay(
     search: &Search,
     trials: &[TrialData],
 ) -> Result<(Machine, Vec<Tried>), SearchError> {
+    replay_to(plan, search, trials, |_, _| {})
+}
+
+/// [`replay`], and tell `after` of every trial and the machine as it then is.
+fn replay_to(
+    plan: &Plan,
+    search: &Search,
+    trials: &[TrialData],
+    mut after: impl FnMut(&Tried, &Machine),
+) -> Result<(Machine, Vec<Tried>), SearchError> {
     let variant = plan
         .variants
         .iter()
@@ -111,8 +121,41 @@ pub fn replay(
                 .into_iter()
                 .for_each(|passed| machine.learn(load, passed)),
         }
+        after(step, &machine);
     }
     Ok((machine, tried))
+}
+
+/// A trial of a search, and what was believed after it.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The trial.
+    pub tried: Tried,
+    /// The load that half of the runs keep, as it was then believed.
+    pub knee: f64,
+    /// Its 95 % interval; an end is `None` where it lies outside the range searched.
+    pub interval: (Option<f64>, Option<f64>),
+}
+
+/// How the belief of a search went, trial by trial, and its answer as far as it is known.
+///
+/// # Errors
+/// As [`replay`].
+pub fn course(
+    plan: &Plan,
+    search: &Search,
+    trials: &[TrialData],
+) -> Result<(Vec<Step>, Answer), SearchError> {
+    let mut steps = Vec::new();
+    let (machine, _) = replay_to(plan, search, trials, |tried, machine| {
+        let answer = machine.clone().finish();
+        steps.push(Step {
+            tried: tried.clone(),
+            knee: answer.knee,
+            interval: answer.interval,
+        });
+    })?;
+    Ok((steps, machine.finish()))
 }
 
 /// Whether two loads are one: a plan rounds rates to millionths.

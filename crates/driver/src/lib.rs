@@ -48,11 +48,13 @@ pub use message::{MeasurementMessage, MessageError};
 pub use operation::{OperationEntry, OperationId, OperationTable};
 pub use pacing::{Failures, Pace};
 pub use phases::{Phase, Phases, Progress};
-pub use record::{ArrivalRecord, Outcome, Pause, Recorder, Timing};
+pub use record::{
+    ArrivalRecord, FaultCount, GuestSecond, LoadSecond, Outcome, Pause, Recorder, Timing,
+};
 pub use results::{GuestLoad, LoadDescription, ThreadResults};
 pub use rookery_stats::faults::faults;
 pub use threads::{
-    CpuUse, LoadEnd, Placement, SWEEP, ThreadStatus, ThreadTask, ThreadUsers, TrialControl,
+    CpuUse, LoadEnd, Placement, SWEEP, SecondBoard, ThreadStatus, ThreadTask, ThreadUsers, TrialControl,
     TrialMonitor, UserCounts, local_runtime, run_together, supervise,
 };
 pub use tls::{AnyCertificate, RootsError, signed_by};

@@ -5,7 +5,10 @@ use std::{fmt, time::Duration};
 use rookery_cast::low_u64;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::{Nanos, Span, nanos};
+use crate::{
+    clock::{Nanos, Span, nanos},
+    record::LoadSecond,
+};
 
 /// Phases of a trial; see the load section of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,7 +112,7 @@ impl fmt::Display for Phase {
 }
 
 /// How a trial goes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Since the common start.
     pub elapsed: Duration,
@@ -119,8 +122,13 @@ pub struct Progress {
     pub requests_per_s: f64,
     /// Failed ones of them.
     pub errors_per_s: f64,
+    /// Arrivals per second that the schedule of an open load held, whether they were started or
+    /// not; nothing in a closed load.
+    pub arrivals_per_s: Option<f64>,
     /// Users that have begun.
     pub active_users: u32,
+    /// The seconds that became whole since they were last told.
+    pub seconds: Vec<LoadSecond>,
 }
 
 #[cfg(test)]
@@ -134,7 +142,9 @@ mod tests {
             phase: Phase::RampDown,
             requests_per_s: 12.5,
             errors_per_s: 0.0,
+            arrivals_per_s: Some(13.5),
             active_users: 3,
+            seconds: Vec::new(),
         };
         let sent = serde_json::to_string(&progress).expect("plain data");
         let arrived: Progress = serde_json::from_str(&sent).expect(&sent);

@@ -93,6 +93,25 @@ pub enum Event {
         /// Seconds from the first clone to the last healthy answer.
         seconds: f64,
     },
+    /// The users of a trial are about to begin: what its seconds are of.
+    LoadStarted {
+        /// The trial.
+        trial: u32,
+        /// Begin of the measured window, s since the common start.
+        window_start_s: f64,
+        /// Its end.
+        window_end_s: f64,
+        /// Seconds of load in all.
+        total_s: f64,
+        /// CPUs of the driver.
+        driver_cpus: u32,
+        /// CPUs of the host.
+        host_cpus: f64,
+        /// Seconds from one detail to the next: long trials are told in fewer steps.
+        detail_every_s: u32,
+        /// The groups that have users, at least one.
+        groups: Vec<LoadedGroup>,
+    },
     /// One second of load.
     Load {
         /// The trial.
@@ -107,8 +126,14 @@ pub enum Event {
         requests_per_s: f64,
         /// Failed ones among them.
         errors_per_s: f64,
+        /// Arrivals per second that the schedule of an open load held; nothing in a closed one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        offered_per_s: Option<f64>,
         /// Users that have begun.
         active_users: u32,
+        /// What a whole second was like.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<Box<LoadDetail>>,
     },
     /// A trial ended and is in the store.
     TrialEnded {
@@ -153,6 +178,102 @@ pub enum Event {
         left: u32,
     },
 }
+
+/// A group of guests whose seconds are told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoadedGroup {
+    /// Its name; empty where guests are all alike.
+    pub name: String,
+    /// The operation whose response times are told: the one that stands for a unit of work.
+    pub operation: String,
+    /// What units of work are called: `orders`.
+    pub units: String,
+    /// The limits on that operation.
+    pub limits: Vec<LoadLimit>,
+    /// Its guests, the first [`MOST_TOLD`].
+    pub guests: Vec<LoadedGuest>,
+    /// Guests in all.
+    pub guests_in_all: u32,
+}
+
+/// Guests of a group of which each second is told.
+pub const MOST_TOLD: usize = 64;
+
+/// A limit on the percentile of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LoadLimit {
+    /// Percentile, 0 < p < 100.
+    pub percentile: f64,
+    /// Limit, ms.
+    pub limit_ms: f64,
+}
+
+/// A guest whose seconds are told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoadedGuest {
+    /// Its name.
+    pub name: String,
+    /// Its users; 0 in an open load.
+    pub users: u32,
+}
+
+/// What a second of load was like.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoadDetail {
+    /// Which, since the common start (0 = first).
+    pub second: u32,
+    /// By group.
+    pub groups: Vec<GroupDetail>,
+    /// Scheduling lag of the driver inside the window so far, us: p99.
+    pub lag_p99_us: u64,
+    /// CPUs in use by the driver; nothing before it was looked at twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver_cores: Option<f64>,
+    /// CPUs in use on the whole host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_cores: Option<f64>,
+    /// Memory in use on the host, MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_mib: Option<u64>,
+}
+
+/// What a second of load was like in one group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupDetail {
+    /// Requests that ended well.
+    pub requests: u32,
+    /// Units of work.
+    pub units: u32,
+    /// Requests that failed.
+    pub errors: u32,
+    /// Median response time of the group's operation, ms; nothing where none ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_ms: Option<f64>,
+    /// 95th percentile, ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95_ms: Option<f64>,
+    /// Faults since the begin of the load by class and sub-class, the most frequent first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<(String, u64)>,
+    /// By guest.
+    pub guests: Vec<GuestDetail>,
+}
+
+/// A second of a guest: requests, units of work, errors, p95 of the group's operation in ms, and
+/// the CPUs in use.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GuestDetail(
+    /// Requests that ended well.
+    pub u32,
+    /// Units of work.
+    pub u32,
+    /// Requests that failed.
+    pub u32,
+    /// 95th percentile of the group's operation, ms; nothing where none ended.
+    pub Option<f64>,
+    /// CPUs in use; nothing where they are not known.
+    pub Option<f64>,
+);
 
 /// The metric that a trial is summed up by.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -35,7 +35,10 @@ mod workloads;
 pub use ceiling::{CEILINGS, CeilingListener, Gauge, ceilings};
 pub use conduct::{Conductor, Summary};
 pub use error::{LabError, TrialError};
-pub use event::{Event, Headline, Listener, LoadEnd};
+pub use event::{
+    Event, GroupDetail, GuestDetail, Headline, Listener, LoadDetail, LoadEnd, LoadLimit,
+    LoadedGroup, LoadedGuest, MOST_TOLD,
+};
 pub use facts::{check_plan, describe_host, host_facts};
 pub use host_settings::check_profile;
 pub use lab_pool::labels;

@@ -4,6 +4,7 @@ mod casualties;
 mod context;
 mod judgement;
 mod load;
+mod load_events;
 mod load_time;
 mod placement;
 mod record;

@@ -23,12 +23,16 @@ function marks(end, whole) {
   return whole ? [...new Set(all.map(Math.round))] : all;
 }
 
-// Draws series ([{ points: [[x, y], ...] }], at most two) with shaded phases
-// ([{ name, from, to }]) into an <svg>. `title` is what a screen reader says.
-function lineChart(target, { series, phases, xMax, xTitle, yTitle, title, whole }) {
+// Draws series ([{ points: [[x, y], ...] }], at most three) with shaded phases
+// ([{ name, from, to }]) and limits ([{ value, text }]) into an <svg>. `title` is what a screen
+// reader says.
+function lineChart(target, { series, phases, limits = [], xMax, xTitle, yTitle, title, whole }) {
   const [width, height, left, right, top, bottom] = [900, 270, 64, 12, 38, 34];
-  const highest = Math.max(0, ...series.flatMap((one) => one.points.map(([, y]) => y)));
-  const yMax = roundUp(highest);
+  const drawn = series.flatMap((one) => one.points.map(([, y]) => y));
+  const highest = drawn.reduce((most, value) => Math.max(most, value), 0);
+  // A limit far above everything would make a flat line of the rest.
+  const shown = limits.filter((limit) => limit.value <= 5 * highest || drawn.length === 0);
+  const yMax = roundUp(shown.reduce((most, limit) => Math.max(most, limit.value), highest));
   const end = Math.max(xMax, 1);
   const x = (value) => left + (width - left - right) * (value / end);
   const y = (value) => height - bottom - (height - top - bottom) * (value / yMax);
@@ -57,6 +61,11 @@ function lineChart(target, { series, phases, xMax, xTitle, yTitle, title, whole 
   }
   parts.push(svg("text", { x: width - right, y: height - 4, "text-anchor": "end" }, xTitle));
   parts.push(svg("text", { x: 4, y: 12 }, yTitle));
+  for (const limit of shown) {
+    const at = y(limit.value);
+    parts.push(svg("line", { class: "limit", x1: left, x2: width - right, y1: at, y2: at }));
+    parts.push(svg("text", { x: width - right - 4, y: at - 4, "text-anchor": "end" }, limit.text));
+  }
   series.forEach((one, index) => {
     const points = one.points.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(" ");
     parts.push(svg("polyline", { class: `line-${index}`, points }));

@@ -2,11 +2,15 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use rookery_stats::{Spread, Summary};
 use rookery_store::{Cell, CellKind, RunHeader, Store, StoreError, TrialRow, TrialStatus};
 use rookery_study::{Point, Purpose, Trial};
 use serde::Serialize;
 
-use crate::summary::RunState;
+use crate::{
+    searches::{self, SearchView},
+    summary::RunState,
+};
 
 /// A run for its page; text in it is as the store has it, and untrusted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,6 +31,7 @@ pub(crate) struct Overview {
     pub(crate) operation: String,
     pub(crate) points: Vec<PointView>,
     pub(crate) trials: Vec<TrialView>,
+    pub(crate) searches: Vec<SearchView>,
     /// Remarks on the whole run, the newest [`MOST_NOTES`].
     pub(crate) notes: Vec<NoteView>,
 }
@@ -42,6 +47,35 @@ pub(crate) struct PointView {
     pub(crate) layouts: String,
     /// The search that tries it.
     pub(crate) search: Option<u32>,
+    /// The mean throughput after each of its good trials, the last [`MOST_MEANS`].
+    pub(crate) means: Vec<MeanView>,
+}
+
+/// Means of a point that are shown.
+const MOST_MEANS: usize = 30;
+
+/// The mean of the first trials of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct MeanView {
+    pub(crate) trials: u32,
+    pub(crate) mean: f64,
+    /// Half of its 95 % interval; nothing of fewer than three trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) half_width: Option<f64>,
+}
+
+/// What of a run is not as it was.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Changes<'a> {
+    pub(crate) trials: Vec<&'a TrialView>,
+    pub(crate) points: Vec<&'a PointView>,
+}
+
+impl Changes<'_> {
+    /// Nothing is new.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.trials.is_empty() && self.points.is_empty()
+    }
 }
 
 /// A trial and what is known of it.
@@ -96,7 +130,10 @@ impl Overview {
         let numbers = numbers(&store, info.headline, info.main_operation())?;
         let rows = store.trials()?;
         let left = rows.iter().filter(|row| is_left(row.status)).count();
+        let searches = searches::views(&store, &header, &rows)?;
         let trials = trials(rows, &numbers);
+        let means = means(&trials);
+        let point = |point: &Point| PointView::new(point, means.get(&point.id));
         let notes = store.notes()?;
         let from = notes.len().saturating_sub(MOST_NOTES);
         let notes = notes.into_iter().skip(from).map(|note| NoteView {
@@ -108,8 +145,9 @@ impl Overview {
             expected_s: header.plan.estimate.duration.as_secs_f64(),
             rate: info.unit.rate.to_owned(),
             operation: info.main_operation().to_owned(),
-            points: header.plan.points.iter().map(PointView::new).collect(),
+            points: header.plan.points.iter().map(point).collect(),
             trials,
+            searches,
             notes: notes.collect(),
             ..Self::from_header(header)
         })
@@ -130,34 +168,74 @@ impl Overview {
             operation: String::new(),
             points: Vec::new(),
             trials: Vec::new(),
+            searches: Vec::new(),
             notes: Vec::new(),
         }
     }
 
-    /// The trials that are not as they were in `before`, where everything else is; `None` where the
-    /// whole must be shown anew.
-    pub(crate) fn changed_since(&self, before: &Self) -> Option<Vec<&TrialView>> {
+    /// What is not as it was in `before`, where everything else is; `None` where the whole must be
+    /// shown anew.
+    pub(crate) fn changed_since(&self, before: &Self) -> Option<Changes<'_>> {
         let same_plan = self.points.len() == before.points.len()
             && self.trials.len() == before.trials.len()
             && self.notes.len() == before.notes.len()
+            && self.searches == before.searches
             && self.state == before.state;
-        same_plan.then(|| {
-            let pairs = self.trials.iter().zip(&before.trials);
-            pairs
-                .filter(|(now, before)| now != before)
-                .map(|(now, _)| now)
-                .collect()
+        same_plan.then(|| Changes {
+            trials: changed(&self.trials, &before.trials),
+            points: changed(&self.points, &before.points),
         })
     }
 }
 
+/// Those that are not as they were.
+fn changed<'a, T: PartialEq>(now: &'a [T], before: &[T]) -> Vec<&'a T> {
+    let pairs = now.iter().zip(before);
+    pairs
+        .filter(|(now, before)| now != before)
+        .map(|(now, _)| now)
+        .collect()
+}
+
 impl PointView {
-    fn new(point: &Point) -> Self {
+    fn new(point: &Point, means: Option<&Vec<MeanView>>) -> Self {
         Self {
+            means: means.cloned().unwrap_or_default(),
             id: point.id,
             label: point.label(),
             layouts: point.layouts.join(", "),
             search: point.search,
+        }
+    }
+}
+
+/// The means of the points so far, by point: as a report has the last of each.
+fn means(trials: &[TrialView]) -> BTreeMap<u32, Vec<MeanView>> {
+    let good = trials
+        .iter()
+        .filter(|trial| trial.status == TrialStatus::Done && trial.purpose == Purpose::Study);
+    let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (point, value) in good.filter_map(|trial| Some((trial.point, trial.throughput?))) {
+        values.entry(point).or_default().push(value);
+    }
+    let of_point = |values: Vec<f64>| {
+        let first = values.len().saturating_sub(MOST_MEANS) + 1;
+        let prefixes = (first..=values.len()).map(|count| &values[..count]);
+        prefixes.filter_map(Summary::from_values).map(MeanView::new).collect()
+    };
+    let points = values.into_iter();
+    points.map(|(point, values)| (point, of_point(values))).collect()
+}
+
+impl MeanView {
+    fn new(summary: Summary) -> Self {
+        Self {
+            trials: summary.count,
+            mean: summary.mean,
+            half_width: match summary.spread {
+                Spread::Interval { half_width } => Some(half_width),
+                Spread::Single | Spread::Range { .. } => None,
+            },
         }
     }
 }
@@ -257,4 +335,45 @@ fn trials(rows: Vec<TrialRow>, numbers: &BTreeMap<i64, Numbers>) -> Vec<TrialVie
         }
     };
     rows.into_iter().map(view).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(id: u32, throughput: f64) -> TrialView {
+        TrialView {
+            id,
+            point: 1,
+            repeat: id,
+            purpose: Purpose::Study,
+            status: TrialStatus::Done,
+            started_at: None,
+            ended_at: None,
+            retried: false,
+            throughput: Some(throughput),
+            p95_ms: None,
+            passed: None,
+            reasons: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_point_has_its_mean_after_each_good_trial() {
+        let mut trials: Vec<TrialView> =
+            [(1, 10.0), (2, 11.0), (3, 12.0)].map(|(id, value)| trial(id, value)).into();
+        trials.push(TrialView {
+            status: TrialStatus::Void,
+            ..trial(4, 99.0)
+        });
+        trials.push(TrialView {
+            purpose: Purpose::Pilot,
+            ..trial(5, 99.0)
+        });
+        let means = &means(&trials)[&1];
+        assert_eq!(means.iter().map(|mean| mean.trials).collect::<Vec<_>>(), [1, 2, 3]);
+        assert!(means[1].half_width.is_none(), "two trials have no interval");
+        let half_width = means[2].half_width.expect("three have one");
+        assert!((half_width - 4.302_653 / 3f64.sqrt()).abs() < 1e-5, "{half_width}");
+    }
 }

@@ -22,12 +22,22 @@ use crate::{
     control::{Control, Stop},
     documents::{DocumentError, Documents},
     library::Library,
+    logs,
     stream::Follower,
 };
 
 const PAGE: &str = include_str!("../page/index.html");
-const SCRIPT: &str = include_str!("../page/app.js");
-const CHARTS: &str = include_str!("../page/charts.js");
+/// The scripts of the page, in the order in which they are loaded.
+const SCRIPTS: [(&str, &str); 8] = [
+    ("page.js", include_str!("../page/page.js")),
+    ("charts.js", include_str!("../page/charts.js")),
+    ("library.js", include_str!("../page/library.js")),
+    ("present.js", include_str!("../page/present.js")),
+    ("searches.js", include_str!("../page/searches.js")),
+    ("run.js", include_str!("../page/run.js")),
+    ("comparison.js", include_str!("../page/comparison.js")),
+    ("app.js", include_str!("../page/app.js")),
+];
 const STYLE: &str = include_str!("../page/live.css");
 
 /// Longest body of a request.
@@ -132,16 +142,21 @@ impl Site {
     }
 
     async fn get(self: Arc<Self>, parts: &[&str], query: &str, headers: &HeaderMap) -> Answer {
+        if let [name] = parts
+            && let Some(text) = script(name)
+        {
+            return answers::own("text/javascript; charset=utf-8", text);
+        }
         match parts {
             [""] => answers::own("text/html; charset=utf-8", PAGE),
-            ["app.js"] => answers::own("text/javascript; charset=utf-8", SCRIPT),
-            ["charts.js"] => answers::own("text/javascript; charset=utf-8", CHARTS),
             ["report.css"] => answers::own("text/css; charset=utf-8", rookery_report::STYLE),
             ["live.css"] => answers::own("text/css; charset=utf-8", STYLE),
             ["api", "session"] => self.session(),
             ["api", "runs"] => answers::json(&self.library.list()),
             ["api", "runs", key] => self.overview(key).await,
             ["api", "runs", key, "events"] => self.follow(key, query, headers),
+            ["api", "runs", key, "logs"] => self.logs(key).await,
+            ["api", "runs", key, "trials", trial] => self.trial(key, trial).await,
             ["runs", key, "report"] => {
                 let key = (*key).to_owned();
                 self.made(move |documents| documents.report(&key).map(sandboxed))
@@ -181,6 +196,29 @@ impl Site {
         let (library, key) = (Arc::clone(&self.library), key.to_owned());
         match spawn_blocking(move || library.overview(&key)).await {
             Ok(Ok(Some(overview))) => answers::json(&*overview),
+            Ok(Ok(None)) => not_found(),
+            Ok(Err(error)) => unreadable(&error.to_string()),
+            Err(_) => failed(),
+        }
+    }
+
+    /// What the guests of a run write at the moment.
+    async fn logs(&self, key: &str) -> Answer {
+        let Some(directory) = self.library.directory(key) else {
+            return not_found();
+        };
+        match spawn_blocking(move || logs::present(&directory)).await {
+            Ok(lines) => answers::json(&lines),
+            Err(_) => failed(),
+        }
+    }
+
+    async fn trial(&self, key: &str, trial: &str) -> Answer {
+        let (Some(directory), Ok(trial)) = (self.library.directory(key), trial.parse()) else {
+            return not_found();
+        };
+        match spawn_blocking(move || logs::trial(&directory, trial)).await {
+            Ok(Ok(Some(detail))) => answers::json(&detail),
             Ok(Ok(None)) => not_found(),
             Ok(Err(error)) => unreadable(&error.to_string()),
             Err(_) => failed(),
@@ -258,6 +296,12 @@ impl Site {
             ),
         }
     }
+}
+
+/// The script of this name.
+fn script(name: &str) -> Option<&'static str> {
+    let found = SCRIPTS.iter().find(|(known, _)| *known == name)?;
+    Some(found.1)
 }
 
 fn sandboxed(html: Bytes) -> Answer {

@@ -17,7 +17,7 @@ use tokio::{sync::OwnedSemaphorePermit, sync::watch, time::sleep};
 use crate::{
     journal::JournalReader,
     library::Library,
-    overview::{Overview, TrialView},
+    overview::Overview,
     summary::RunState,
 };
 
@@ -43,12 +43,6 @@ pub(crate) struct Follower {
     closing: watch::Receiver<bool>,
     /// Held while the stream lives: their number is bounded.
     _slot: OwnedSemaphorePermit,
-}
-
-/// Trials that changed.
-#[derive(Serialize)]
-struct Changed<'a> {
-    trials: Vec<&'a TrialView>,
 }
 
 impl Follower {
@@ -159,8 +153,8 @@ impl Follower {
         }
         match before.as_ref().and_then(|before| now.changed_since(before)) {
             None => self.send("overview", &*now),
-            Some(trials) if trials.is_empty() => {}
-            Some(trials) => self.send("trials", &Changed { trials }),
+            Some(changes) if changes.is_empty() => {}
+            Some(changes) => self.send("trials", &changes),
         }
     }
 

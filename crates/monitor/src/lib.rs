@@ -2,8 +2,7 @@
 //!
 //! [`Samplers`] is the principal type: made from a [`SamplerConfig`] and the guests of a trial, it
 //! puts the load on while its threads look on, and gives [`Observations`]. Configuration and
-//! observations are plain data. A [`Sampler`] is the one thread among them that reads what the host
-//! and each subject have used, at absolute times.
+//! observations are plain data; a [`LoadState`] has what everything uses at the moment.
 
 mod affinity;
 mod clocks;
@@ -24,6 +23,5 @@ pub use databases::DatabaseLook;
 pub use deaths::GuestDeath;
 pub use host::host_probe;
 pub use programs::look_around;
-pub use sampler::Sampler;
 pub use samplers::{Observations, Samplers};
 pub use schedule::{LoadSchedule, LoadState};

@@ -11,7 +11,7 @@ use rookery_host::{CpuSplit, IoUsage, Usage, UsageProbe};
 use rookery_stats::{CpuParts, IoRates, ResourceSample};
 use rustix::thread::sched_setaffinity;
 
-use crate::affinity::mask;
+use crate::{affinity::mask, schedule::LatestUsage};
 
 /// Most samples that are kept (about 100 bytes each); a day of 20 subjects at one a second.
 /// Sampling ends there.
@@ -20,7 +20,7 @@ const MAX_SAMPLES: usize = 2_000_000;
 const LEAST_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Reads the use of all subjects again and again until it is stopped.
-pub struct Sampler {
+pub(crate) struct Sampler {
     stop: Sender<()>,
     thread: JoinHandle<Vec<ResourceSample>>,
 }
@@ -29,17 +29,19 @@ impl Sampler {
     /// Begin to sample `subjects` (name and reader) every `interval` (at least 20 ms), at times
     /// `origin` + k x `interval`. The thread runs on `cpus` only (the driver's, so that it takes
     /// nothing from the guests); empty = anywhere. Times in samples count from `origin`, which may
-    /// lie ahead.
+    /// lie ahead. `latest` always has the newest samples.
     ///
     /// # Errors
     /// When the thread cannot be made or the CPUs not be used.
-    pub fn start(
+    pub(crate) fn start(
         subjects: Vec<(String, UsageProbe)>,
         origin: Instant,
         interval: Duration,
         cpus: &[u32],
+        latest: &LatestUsage,
     ) -> io::Result<Self> {
         let (stop, stopped) = channel();
+        let latest = latest.clone();
         let (report, ready) = channel();
         let mask = mask(cpus);
         let pinned = !cpus.is_empty();
@@ -52,7 +54,7 @@ impl Sampler {
             let go = placed.is_ok();
             let _ = report.send(placed);
             if go {
-                sample(subjects, origin, interval.max(LEAST_INTERVAL), &stopped)
+                sample(subjects, origin, interval.max(LEAST_INTERVAL), &stopped, &latest)
             } else {
                 Vec::new()
             }
@@ -67,7 +69,7 @@ impl Sampler {
     /// End sampling; gives all samples in the order of time. A subject that is gone has no further
     /// samples.
     #[must_use]
-    pub fn stop(self) -> Vec<ResourceSample> {
+    pub(crate) fn stop(self) -> Vec<ResourceSample> {
         drop(self.stop);
         self.thread.join().unwrap_or_default()
     }
@@ -141,6 +143,7 @@ fn sample(
     origin: Instant,
     interval: Duration,
     stopped: &Receiver<()>,
+    latest: &LatestUsage,
 ) -> Vec<ResourceSample> {
     let mut subjects: Vec<Subject> = subjects
         .into_iter()
@@ -152,9 +155,11 @@ fn sample(
         .collect();
     let mut samples = Vec::new();
     loop {
+        let before = samples.len();
         for subject in &mut subjects {
             samples.extend(subject.sample(origin));
         }
+        latest.set(&samples[before..]);
         let now = Instant::now();
         let wait = next_deadline(now, origin, interval).saturating_duration_since(now);
         if !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout))
@@ -229,8 +234,10 @@ mod tests {
             })
         });
         let origin = Instant::now() + Duration::from_secs(3600);
-        let sampler = Sampler::start(vec![("g1".into(), probe)], origin, Duration::ZERO, &[])
-            .expect("started");
+        let latest = LatestUsage::default();
+        let subjects = vec![("g1".into(), probe)];
+        let sampler =
+            Sampler::start(subjects, origin, Duration::ZERO, &[], &latest).expect("started");
         while readings.load(Ordering::Relaxed) < 5 {
             std::thread::yield_now();
         }
@@ -269,7 +276,8 @@ mod tests {
                 Vec::new(),
                 Instant::now(),
                 Duration::from_secs(1),
-                &[1_000_000]
+                &[1_000_000],
+                &LatestUsage::default(),
             )
             .is_err()
         );

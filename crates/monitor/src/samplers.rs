@@ -9,7 +9,7 @@ use rookery_stats::{KernelCount, MachineLook, OtherProgram, ResourceSample, chec
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DatabaseLook, GuestDeath, LoadState, Sampler, SamplerConfig,
+    DatabaseLook, GuestDeath, LoadState, SamplerConfig,
     clocks::BothClocks,
     databases::watch_databases,
     deaths,
@@ -18,6 +18,7 @@ use crate::{
     machines::Machines,
     placement::watch_placement,
     programs::watch_programs,
+    sampler::Sampler,
 };
 
 /// What was seen beside the load.
@@ -145,7 +146,7 @@ fn sample(
     let Some(start) = state.started() else {
         return Ok(Vec::new());
     };
-    let sampler = Sampler::start(subjects, start, config.interval, &config.cpus)?;
+    let sampler = Sampler::start(subjects, start, config.interval, &config.cpus, state.usage())?;
     state.wait_for_end();
     Ok(sampler.stop())
 }
@@ -245,7 +246,9 @@ mod tests {
         let (answer, seen) = Samplers::new(&config, &[])
             .run(&mut [], &AtomicBool::new(false), |state| {
                 state.begin(Instant::now());
-                thread::sleep(Duration::from_millis(150));
+                while state.latest_usage().len() < 2 {
+                    thread::sleep(Duration::from_millis(10));
+                }
                 42
             })
             .expect("sampled");

@@ -2,13 +2,14 @@
 
 use std::{
     sync::{
-        OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
+use rookery_stats::ResourceSample;
 use serde::{Deserialize, Serialize};
 
 /// How often the common start and the end of the load are looked for.
@@ -63,6 +64,28 @@ pub struct LoadState {
     over: AtomicBool,
     /// Set to end the load early.
     end: AtomicBool,
+    /// What everything used when it was looked at last.
+    usage: LatestUsage,
+}
+
+/// The newest sample of each subject, for those who watch a load.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LatestUsage(Arc<Mutex<Vec<ResourceSample>>>);
+
+impl LatestUsage {
+    /// Replaces what was there.
+    pub(crate) fn set(&self, samples: &[ResourceSample]) {
+        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.clear();
+        latest.extend_from_slice(samples);
+    }
+
+    fn get(&self) -> Vec<ResourceSample> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
 }
 
 impl LoadState {
@@ -77,6 +100,16 @@ impl LoadState {
     #[must_use]
     pub fn end_early(&self) -> &AtomicBool {
         &self.end
+    }
+
+    /// The newest sample of each subject; none before the second one was taken.
+    #[must_use]
+    pub fn latest_usage(&self) -> Vec<ResourceSample> {
+        self.usage.get()
+    }
+
+    pub(crate) fn usage(&self) -> &LatestUsage {
+        &self.usage
     }
 
     pub(crate) fn finish(&self) {

@@ -268,7 +268,7 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
             bar,
             &format!("  template with a database of {database}: {seconds:.1} s"),
         ),
-        Event::Template { .. } | Event::Building { .. } => {}
+        Event::Template { .. } | Event::Building { .. } | Event::LoadStarted { .. } => {}
         Event::PoolTried {
             point,
             bytes,

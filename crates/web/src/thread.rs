@@ -162,7 +162,7 @@ impl ThreadUsers for Users<'_> {
     }
 
     fn publish(&self, status: &ThreadStatus, counts: UserCounts, now: Nanos) {
-        self.worker.publish(status, counts);
+        self.worker.publish(status, counts, now);
         if let Some(board) = self.tallies {
             let guests = self.guests.iter().enumerate();
             board.set(

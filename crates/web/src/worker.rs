@@ -108,7 +108,7 @@ impl Worker {
     ) -> Self {
         let recorders = settings.operations.iter().map(|table| {
             let operations = table.entries().len();
-            Recorder::new(settings.window, settings.is_open, operations)
+            Recorder::new(settings.window, settings.is_open, operations).showing(table.main())
         });
         let acts = settings.operations.iter().map(|table| table.main());
         Self {
@@ -431,12 +431,16 @@ impl Worker {
         counts
     }
 
-    /// Shows the totals.
-    pub(crate) fn publish(&self, status: &ThreadStatus, counts: UserCounts) {
+    /// Shows the totals, and the seconds that are over.
+    pub(crate) fn publish(&self, status: &ThreadStatus, counts: UserCounts, now: Nanos) {
         status.requests.store(self.totals.requests.get(), Relaxed);
         status.errors.store(self.totals.errors.get(), Relaxed);
         status.started.store(counts.started, Relaxed);
         status.failing.store(counts.failing, Relaxed);
+        let recorders = &mut *self.recorders.borrow_mut();
+        let arrivals = recorders.iter().map(Recorder::arrivals_in_all).sum();
+        status.arrivals.store(arrivals, Relaxed);
+        status.seconds.publish(recorders, &self.lag.borrow(), now);
     }
 
     /// Whether arrivals are still expected.

@@ -11,12 +11,16 @@ mod merge;
 mod operation;
 mod second;
 mod tally;
+mod view;
 mod wait;
 
 pub use arrivals::ArrivalRecord;
 pub(crate) use little::{Population, little_error};
 pub(crate) use merge::guest;
 pub use operation::{Outcome, Timing};
+pub(crate) use second::second_of;
+pub(crate) use view::{GuestNews, sample_of};
+pub use view::{FaultCount, GuestSecond, LoadSecond};
 pub use wait::Pause;
 
 use self::{operation::OperationRecord, second::Series, tally::Tallies, wait::Waits};
@@ -38,6 +42,8 @@ pub struct Recorder {
     /// By place in the workload's table.
     operations: Box<[OperationRecord]>,
     series: Series,
+    /// The operation that is shown by itself while the load runs, and its seconds.
+    shown: Option<(OperationId, Series)>,
     tallies: Tallies,
     busy: Nanos,
     idle: Nanos,
@@ -49,6 +55,8 @@ pub struct Recorder {
     active: Nanos,
     /// Requests that ended inside the window, well or not.
     requests_in_window: u64,
+    /// Arrivals that the schedule held, inside the window or not.
+    arrivals_in_all: u64,
 }
 
 impl Recorder {
@@ -64,6 +72,7 @@ impl Recorder {
                 .map(|_| OperationRecord::default())
                 .collect(),
             series: Series::default(),
+            shown: None,
             tallies: Tallies::default(),
             busy: 0,
             idle: 0,
@@ -71,6 +80,16 @@ impl Recorder {
             other_waits: Waits::default(),
             active: 0,
             requests_in_window: 0,
+            arrivals_in_all: 0,
+        }
+    }
+
+    /// Whose seconds are shown while the load runs, those of `operation` by itself.
+    #[must_use]
+    pub fn showing(self, operation: OperationId) -> Self {
+        Self {
+            shown: Some((operation, Series::default())),
+            ..self
         }
     }
 
@@ -88,6 +107,7 @@ impl Recorder {
     /// The schedule held an arrival at `at`.
     pub fn arrival_drawn(&mut self, at: Nanos) {
         self.arrivals.drawn(self.window, at);
+        self.arrivals_in_all += 1;
     }
 
     /// The arrival of `at` was started.
@@ -104,12 +124,8 @@ impl Recorder {
     /// One request ended.
     pub fn request(&mut self, operation: OperationId, timing: Timing, outcome: Outcome) {
         self.operation(operation, timing, outcome);
-        let shown = if self.scheduled {
-            timing.done.saturating_sub(timing.intended)
-        } else {
-            timing.service
-        };
-        self.series.request(timing.done, shown, outcome);
+        let time = self.time_of(timing);
+        self.series.request(timing.done, time, outcome);
         self.requests_in_window += u64::from(self.window.contains(timing.done));
     }
 
@@ -146,8 +162,32 @@ impl Recorder {
         } else {
             timing.sent
         };
-        let window = self.window;
+        let (window, time) = (self.window, self.time_of(timing));
         self.record(operation).end(window, began, timing, outcome);
+        if let Some((of, series)) = &mut self.shown
+            && *of == operation
+        {
+            series.request(timing.done, time, outcome);
+        }
+    }
+
+    /// The time that a series has.
+    fn time_of(&self, timing: Timing) -> Nanos {
+        if self.scheduled {
+            timing.done.saturating_sub(timing.intended)
+        } else {
+            timing.service
+        }
+    }
+
+    /// What is new of the seconds before `second`.
+    pub(crate) fn news(&mut self, second: u32) -> GuestNews {
+        let shown = self.shown.as_mut();
+        GuestNews {
+            requests: self.series.show_before(second).to_vec(),
+            main: shown.map_or_else(Vec::new, |(_, series)| series.take_before(second)),
+            faults: self.tallies.counts().collect(),
+        }
     }
 
     fn record(&mut self, operation: OperationId) -> &mut OperationRecord {
@@ -183,6 +223,12 @@ impl Recorder {
         } else {
             self.idle += inside;
         }
+    }
+
+    /// Arrivals that the schedule held so far, inside the window or not.
+    #[must_use]
+    pub fn arrivals_in_all(&self) -> u64 {
+        self.arrivals_in_all
     }
 
     /// Requests that ended inside the window, well or not.

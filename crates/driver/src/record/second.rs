@@ -15,8 +15,8 @@ const BUCKETS: usize = ((32 - SUB_BITS + 1) << SUB_BITS) as usize;
 
 /// One second of one guest on one thread: counters, and the buckets that are not empty.
 #[derive(Clone, Debug, Default)]
-struct Second {
-    second: u32,
+pub(crate) struct Second {
+    pub(crate) second: u32,
     requests: u32,
     units: u32,
     errors: u32,
@@ -30,6 +30,8 @@ pub(crate) struct Series {
     past: Vec<Second>,
     present: Second,
     counts: Box<[u32]>,
+    /// How many of the past were shown while the load ran.
+    shown: usize,
 }
 
 impl Default for Series {
@@ -38,6 +40,7 @@ impl Default for Series {
             past: Vec::new(),
             present: Second::default(),
             counts: vec![0; BUCKETS].into_boxed_slice(),
+            shown: 0,
         }
     }
 }
@@ -68,8 +71,26 @@ impl Series {
         self.present.units += 1;
     }
 
+    /// The seconds before `second` that were not shown yet.
+    pub(crate) fn show_before(&mut self, second: u32) -> &[Second] {
+        if self.present.second < second {
+            self.close();
+            self.present.second = second;
+        }
+        let from = std::mem::replace(&mut self.shown, self.past.len());
+        &self.past[from..]
+    }
+
+    /// The same, and forget them.
+    pub(crate) fn take_before(&mut self, second: u32) -> Vec<Second> {
+        let taken = self.show_before(second).to_vec();
+        self.past.clear();
+        self.shown = 0;
+        taken
+    }
+
     fn turn_to(&mut self, at: Nanos) {
-        let second = u32::try_from(at / SECOND).unwrap_or(u32::MAX);
+        let second = second_of(at);
         if second != self.present.second {
             self.close();
             self.present.second = second;
@@ -103,20 +124,30 @@ impl Series {
             })
             .collect();
         for together in all.chunk_by(|a, b| a.second == b.second) {
-            samples[together[0].second as usize] = sample(together);
+            let second = together[0].second;
+            samples[second as usize] = sample(second, together.iter());
         }
         samples
     }
 }
 
-fn sample(parts: &[Second]) -> SecondSample {
+/// The second since the common start that `at` lies in.
+pub(crate) fn second_of(at: Nanos) -> u32 {
+    u32::try_from(at / SECOND).unwrap_or(u32::MAX)
+}
+
+/// The parts of one second together.
+pub(crate) fn sample<'p>(
+    second: u32,
+    parts: impl Iterator<Item = &'p Second> + Clone,
+) -> SecondSample {
     let mut buckets: Vec<(u16, u32)> = parts
-        .iter()
+        .clone()
         .flat_map(|part| part.buckets.iter().copied())
         .collect();
     buckets.sort_unstable();
-    let requests: u32 = parts.iter().map(|part| part.requests).sum();
-    let max_us = parts.iter().map(|part| part.max_us).max().unwrap_or(0);
+    let requests: u32 = parts.clone().map(|part| part.requests).sum();
+    let max_us = parts.clone().map(|part| part.max_us).max().unwrap_or(0);
     // Nearest rank; the upper bound of a bucket may lie above the largest value, which is known
     // exactly.
     let percentile = |p: u64| {
@@ -129,10 +160,10 @@ fn sample(parts: &[Second]) -> SecondSample {
         found.map_or(0, |(index, _)| upper_bound(usize::from(*index)).min(max_us))
     };
     SecondSample {
-        second: parts[0].second,
+        second,
         requests,
-        orders: parts.iter().map(|part| part.units).sum(),
-        errors: parts.iter().map(|part| part.errors).sum(),
+        orders: parts.clone().map(|part| part.units).sum(),
+        errors: parts.map(|part| part.errors).sum(),
         p50_us: percentile(50),
         p95_us: percentile(95),
         p99_us: percentile(99),
@@ -187,6 +218,25 @@ mod tests {
                 ..SecondSample::default()
             }
         );
+    }
+
+    #[test]
+    fn each_second_is_shown_once_when_it_is_over() {
+        let mut series = Series::default();
+        series.request(SECOND, 1_000, Outcome::Success);
+        assert!(series.show_before(1).is_empty(), "it is not over");
+        series.request(2 * SECOND, 1_000, Outcome::Failure);
+        let shown: Vec<u32> = series.show_before(3).iter().map(|one| one.second).collect();
+        assert_eq!(shown, [1, 2]);
+        assert!(series.show_before(3).is_empty());
+        // One that comes late belongs to its second all the same.
+        series.request(2 * SECOND + 1, 1_000, Outcome::Success);
+        let merged = Series::merge([series]);
+        assert_eq!((merged[2].requests, merged[2].errors), (1, 1));
+        let mut series = Series::default();
+        series.request(SECOND, 1_000, Outcome::Success);
+        assert_eq!(series.take_before(2).len(), 1);
+        assert!(Series::merge([series]).is_empty());
     }
 
     #[test]

@@ -52,6 +52,11 @@ impl Tallies {
         }
     }
 
+    /// How often each fault came so far.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (Fault, u64)> {
+        self.tallies.iter().map(|tally| (tally.fault, tally.count))
+    }
+
     fn examples_of(&self, class: ErrorClass) -> usize {
         self.tallies
             .iter()

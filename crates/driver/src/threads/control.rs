@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use super::board::SecondBoard;
 use crate::clock::{Nanos, Span, nanos};
 
 /// How often a thread looks after its users: for overdue requests, for an early end, and to show
@@ -23,6 +24,10 @@ pub struct ThreadStatus {
     pub started: AtomicU32,
     /// Of these, whose last request failed.
     pub failing: AtomicU32,
+    /// Arrivals that the schedule held since the start; none in a closed load.
+    pub arrivals: AtomicU64,
+    /// The seconds that are over.
+    pub seconds: SecondBoard,
 }
 
 /// What all threads obey while they run.

@@ -3,6 +3,7 @@
 //! [`run_together`] starts the threads, [`supervise`] carries one of them through the phases of a
 //! trial, [`TrialMonitor`] looks at all from outside.
 
+mod board;
 mod control;
 mod cpu;
 mod monitor;
@@ -14,6 +15,7 @@ use rookery_cast::count_u32;
 use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
+pub use board::SecondBoard;
 pub use control::{SWEEP, ThreadStatus, TrialControl};
 pub use cpu::CpuUse;
 pub use monitor::TrialMonitor;

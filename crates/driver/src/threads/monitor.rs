@@ -8,15 +8,31 @@ use std::{
 
 use rookery_cast::low_u32;
 
-use super::control::{ThreadStatus, TrialControl};
+use super::{
+    board::LoadView,
+    control::{SWEEP, ThreadStatus, TrialControl},
+};
 use crate::{
-    clock::{Clock, Nanos, seconds},
+    clock::{Clock, Nanos, nanos, seconds},
     phases::{Phase, Phases, Progress},
+    record::second_of,
 };
 
 /// How often the trial is looked at from outside.
 const LOOK: Duration = Duration::from_millis(50);
-const SECOND: Nanos = 1_000_000_000;
+/// Within this time every thread has shown a second that is over.
+const SHOWN_WITHIN: Duration = SWEEP.saturating_mul(2);
+
+/// What was counted up to a moment.
+#[derive(Debug, Default)]
+struct Totals {
+    at: Nanos,
+    /// Seconds that were over.
+    second: u32,
+    requests: u64,
+    errors: u64,
+    arrivals: u64,
+}
 
 /// Watches a trial from the calling thread.
 #[derive(Debug)]
@@ -47,7 +63,7 @@ impl TrialMonitor<'_> {
     ) -> Option<String> {
         let mut aborted = None;
         let mut failing_since = None;
-        let (mut reported, mut requests, mut errors) = (0, 0, 0);
+        let (mut view, mut last) = (LoadView::default(), Totals::default());
         while !done() {
             thread::sleep(LOOK);
             let now = self.clock.now();
@@ -57,22 +73,21 @@ impl TrialMonitor<'_> {
                     self.control.end(now);
                 }
             }
-            let second_over = now / SECOND > reported;
+            let over = second_of(now.saturating_sub(nanos(SHOWN_WITHIN)));
+            let second_over = over > last.second;
             if second_over || (self.every_look && now > 0) {
-                let passed = seconds(now - reported * SECOND);
-                let (all_requests, all_errors) = (
-                    self.sum(|status| status.requests.load(Relaxed)),
-                    self.sum(|status| status.errors.load(Relaxed)),
-                );
+                let totals = self.totals(now, over);
+                let seconds = if second_over {
+                    view.seconds(self.statuses, over)
+                } else {
+                    Vec::new()
+                };
                 progress(Progress {
-                    elapsed: Duration::from_nanos(now),
-                    phase: self.phase(now),
-                    requests_per_s: (all_requests - requests) as f64 / passed,
-                    errors_per_s: (all_errors - errors) as f64 / passed,
-                    active_users: low_u32(self.sum(|status| status.started.load(Relaxed).into())),
+                    seconds,
+                    ..self.progress(&last, &totals)
                 });
                 if second_over {
-                    (reported, requests, errors) = (now / SECOND, all_requests, all_errors);
+                    last = totals;
                 }
             }
         }
@@ -83,10 +98,36 @@ impl TrialMonitor<'_> {
                 phase: self.phase(now),
                 requests_per_s: 0.0,
                 errors_per_s: 0.0,
+                arrivals_per_s: None,
                 active_users: 0,
+                seconds: Vec::new(),
             });
         }
         aborted
+    }
+
+    fn totals(&self, at: Nanos, second: u32) -> Totals {
+        Totals {
+            at,
+            second,
+            requests: self.sum(|status| status.requests.load(Relaxed)),
+            errors: self.sum(|status| status.errors.load(Relaxed)),
+            arrivals: self.sum(|status| status.arrivals.load(Relaxed)),
+        }
+    }
+
+    fn progress(&self, last: &Totals, now: &Totals) -> Progress {
+        let passed = seconds(now.at.saturating_sub(last.at));
+        let rate = |before: u64, count: u64| count.saturating_sub(before) as f64 / passed;
+        Progress {
+            elapsed: Duration::from_nanos(now.at),
+            phase: self.phase(now.at),
+            requests_per_s: rate(last.requests, now.requests),
+            errors_per_s: rate(last.errors, now.errors),
+            arrivals_per_s: (now.arrivals > 0).then(|| rate(last.arrivals, now.arrivals)),
+            active_users: low_u32(self.sum(|status| status.started.load(Relaxed).into())),
+            seconds: Vec::new(),
+        }
     }
 
     pub(super) fn reason_to_stop(

@@ -2,15 +2,18 @@
 
 use std::{sync::atomic::Ordering, thread, time::Duration};
 
-use rookery_driver::{DriverError, Phases, Progress};
+use rookery_cast::count_u32;
+use rookery_driver::{DriverError, Phases};
 use rookery_monitor::{LoadSchedule, LoadState, Observations, SamplerConfig, Samplers};
 use rookery_stats::Measurement;
 
-use super::context::{TrialContext, TrialRunner};
+use super::{
+    context::{TrialContext, TrialRunner},
+    load_events::LoadReporter,
+};
 use crate::{
     common_start::CommonStart,
     error::{Failure, LabError},
-    event::Event,
     group_context::GroupContext,
     guest_set::GuestSet,
     observed::Observed,
@@ -49,12 +52,13 @@ pub(crate) fn observe(
         schedule: schedule(first.phases()),
         databases: probes.into_iter().flatten().collect(),
     };
+    let driver_cpus = count_u32(config.cpus.len());
+    let told = LoadReporter::new(runner, trial, guests, *first.phases(), driver_cpus);
     let samplers = Samplers::new(&config, guests.guests());
     let (measured, seen) = samplers
         .run(guests.guests_mut(), runner.context.stop, |state| {
-            drive_all(&loads, state, &|progress| {
-                (runner.context.listener)(&event(trial.trial.id, first.phases(), &progress));
-            })
+            told.started();
+            drive_all(&loads, state, &told)
         })
         .map_err(LabError::Sampling)?;
     let mut measured = measured?;
@@ -92,15 +96,13 @@ fn loads(
     trial.loaded().enumerate().map(load).collect()
 }
 
-/// Put all loads on at one common start; the progress is that of all together.
+/// Put all loads on at one common start.
 fn drive_all(
     loads: &[Box<dyn TrialLoad>],
     state: &LoadState,
-    progress: &(dyn Fn(Progress) + Sync),
+    told: &LoadReporter<'_>,
 ) -> Result<Vec<Measurement>, Failure> {
-    let start = CommonStart::new(loads.len());
-    let told = TotalProgress::new(loads.len());
-    let (start, told) = (&start, &told);
+    let start = &CommonStart::new(loads.len());
     let all: Vec<Result<Measurement, Failure>> = thread::scope(|scope| {
         let drivers = loads.iter().enumerate().map(|(place, load)| {
             scope.spawn(move || {
@@ -111,7 +113,7 @@ fn drive_all(
                     begin
                 };
                 let driven = load.drive(&begin, state.end_early(), &|own| {
-                    told.tell(place, own, progress);
+                    told.tell(place, own, state);
                 });
                 if driven.is_err() {
                     // The others would measure guests that lack their neighbours.
@@ -129,32 +131,6 @@ fn drive_all(
         ended.collect()
     });
     all.into_iter().collect()
-}
-
-/// The progress of all groups together: each reports its own.
-struct TotalProgress(std::sync::Mutex<Vec<(f64, f64, u32)>>);
-
-impl TotalProgress {
-    fn new(groups: usize) -> Self {
-        Self(std::sync::Mutex::new(vec![(0.0, 0.0, 0); groups]))
-    }
-
-    /// Takes in the progress of a group; the first one's is the clock of all.
-    fn tell(&self, place: usize, own: Progress, progress: &(dyn Fn(Progress) + Sync)) {
-        let rates = &mut *self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        rates[place] = (own.requests_per_s, own.errors_per_s, own.active_users);
-        if place == 0 {
-            progress(Progress {
-                requests_per_s: rates.iter().map(|(requests, ..)| requests).sum(),
-                errors_per_s: rates.iter().map(|(_, errors, _)| errors).sum(),
-                active_users: rates.iter().map(|(.., users)| users).sum(),
-                ..own
-            });
-        }
-    }
 }
 
 /// Put what the databases said of themselves beside the counters of their guests; the first that
@@ -180,17 +156,5 @@ fn schedule(phases: &Phases) -> LoadSchedule {
         window_start: phases.ramp_up + phases.settle,
         window: phases.steady,
         end: phases.load_end(),
-    }
-}
-
-fn event(trial: u32, phases: &Phases, progress: &Progress) -> Event {
-    Event::Load {
-        trial,
-        phase: progress.phase.to_string(),
-        elapsed_s: progress.elapsed.as_secs_f64(),
-        total_s: phases.load_end().as_secs_f64(),
-        requests_per_s: progress.requests_per_s,
-        errors_per_s: progress.errors_per_s,
-        active_users: progress.active_users,
     }
 }

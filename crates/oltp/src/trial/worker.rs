@@ -121,7 +121,9 @@ impl<J: Job> Worker<J> {
                     .guests
                     .iter()
                     .map(|_| {
-                        Recorder::new(window, is_open, shared.job.operations().entries().len())
+                        let operations = shared.job.operations();
+                        Recorder::new(window, is_open, operations.entries().len())
+                            .showing(operations.main())
                     })
                     .collect(),
             ),
@@ -494,11 +496,15 @@ impl<J: Job> ThreadUsers for Worker<J> {
         counts
     }
 
-    fn publish(&self, status: &ThreadStatus, counts: UserCounts, _: Nanos) {
+    fn publish(&self, status: &ThreadStatus, counts: UserCounts, now: Nanos) {
         status.requests.store(self.totals.ended.get(), Relaxed);
         status.errors.store(self.totals.errors.get(), Relaxed);
         status.started.store(counts.started, Relaxed);
         status.failing.store(counts.failing, Relaxed);
+        let recorders = &mut *self.recorders.borrow_mut();
+        let arrivals = recorders.iter().map(Recorder::arrivals_in_all).sum();
+        status.arrivals.store(arrivals, Relaxed);
+        status.seconds.publish(recorders, &self.lag.borrow(), now);
     }
 
     fn expects(&self) -> bool {

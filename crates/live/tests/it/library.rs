@@ -1,14 +1,13 @@
 //! What the page is told of runs: all of them, once each, while they run and afterwards.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Place, header, name_of, record, with_trials};
 use rookery_lab::{Event, RunDir};
 use rookery_live::Journal;
 use rookery_store::{Outcome, Store};
 use serde_json::Value;
+
+use crate::common::{Place, header, name_of, record, with_trials};
 
 const AT: &str = "2026-01-02T03:04:05Z";
 
@@ -20,7 +19,9 @@ fn load(second: u32) -> Event {
         total_s: 60.0,
         requests_per_s: 100.0,
         errors_per_s: 0.0,
+        offered_per_s: None,
         active_users: 12,
+        detail: None,
     }
 }
 

@@ -1,7 +1,5 @@
 //! Clients, sites and stores that mean harm.
 
-mod common;
-
 use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
@@ -9,19 +7,28 @@ use std::{
     time::Duration,
 };
 
-use common::{PATIENCE, Place, name_of, record};
 use rookery_live::{Control, Limits, LiveError, LiveServer, Options};
 use rookery_store::Outcome;
 
-const EVERY_PATH: [&str; 10] = [
+use crate::common::{PATIENCE, Place, name_of, record};
+
+const EVERY_PATH: [&str; 18] = [
     "/",
+    "/page.js",
+    "/library.js",
+    "/run.js",
+    "/comparison.js",
     "/app.js",
+    "/searches.js",
+    "/present.js",
     "/charts.js",
     "/live.css",
     "/report.css",
     "/api/session",
     "/api/runs",
     "/api/runs/KEY",
+    "/api/runs/KEY/logs",
+    "/api/runs/KEY/trials/1",
     "/runs/KEY/report",
     "/compare?base=KEY&new=KEY",
 ];

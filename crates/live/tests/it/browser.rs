@@ -1,8 +1,6 @@
 //! The page in a browser: Chromium, driven over the DevTools protocol. Pictures of what it showed
 //! are in `target/tmp/live`.
 
-mod common;
-
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -11,10 +9,13 @@ use std::{
     },
 };
 
-use common::{Place, browser::Browser, header, name_of, record, with_trials};
-use rookery_lab::{Event, RunDir};
+use rookery_lab::{
+    Event, GroupDetail, GuestDetail, LoadDetail, LoadLimit, LoadedGroup, LoadedGuest, RunDir,
+};
 use rookery_live::{Control, Journal};
 use rookery_store::{Outcome, Store};
+
+use crate::common::{Place, browser::Browser, header, name_of, record, with_trials};
 
 fn pictures() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("live")
@@ -112,6 +113,54 @@ fn runs_are_searched_compared_and_reported() {
     assert_eq!(browser.errors, [""; 0]);
 }
 
+fn load_started() -> Event {
+    let guest = |number: u32| LoadedGuest {
+        name: format!("g{number}"),
+        users: 6,
+    };
+    Event::LoadStarted {
+        trial: 2,
+        window_start_s: 4.0,
+        window_end_s: 18.0,
+        total_s: 20.0,
+        driver_cpus: 1,
+        host_cpus: 4.0,
+        detail_every_s: 1,
+        groups: vec![LoadedGroup {
+            name: String::new(),
+            operation: "write".to_owned(),
+            units: "writes".to_owned(),
+            limits: vec![LoadLimit {
+                percentile: 95.0,
+                limit_ms: 80.0,
+            }],
+            guests: vec![guest(1), guest(2)],
+            guests_in_all: 2,
+        }],
+    }
+}
+
+fn detail(second: u32) -> LoadDetail {
+    let p95_ms = 30.0 + 5.0 * f64::from(second % 4);
+    let guest = |cores: f64| GuestDetail(50 + second, 20, 1, Some(p95_ms), Some(cores));
+    LoadDetail {
+        second,
+        groups: vec![GroupDetail {
+            requests: 100 + 2 * second,
+            units: 40,
+            errors: 2,
+            p50_ms: Some(12.5),
+            p95_ms: Some(p95_ms),
+            faults: vec![("Connect: <i>refused</i>".to_owned(), 2 + u64::from(second))],
+            guests: vec![guest(0.5), guest(0.75)],
+        }],
+        lag_p99_us: 120,
+        driver_cores: Some(0.25),
+        host_cores: Some(1.5 + f64::from(second % 3)),
+        host_mib: Some(2_048),
+    }
+}
+
 #[test]
 fn a_run_is_watched_and_stopped() {
     const AT: [&str; 2] = ["2026-01-02T03:04:05Z", "2026-01-02T03:05:05Z"];
@@ -129,7 +178,9 @@ fn a_run_is_watched_and_stopped() {
         total_s: 20.0,
         requests_per_s: 100.0 + f64::from(second),
         errors_per_s: 0.0,
+        offered_per_s: None,
         active_users: 12,
+        detail: Some(Box::new(detail(second - 1))),
     };
     store.begin_trial(1, AT[0]).expect("begun");
     store
@@ -141,6 +192,7 @@ fn a_run_is_watched_and_stopped() {
         point: "a point".to_owned(),
         repeat: 2,
     });
+    tell(&load_started());
     for second in 1..=8 {
         tell(&load(second));
     }
@@ -161,6 +213,18 @@ fn a_run_is_watched_and_stopped() {
         8,
         "a page that is opened late has all of the trial"
     );
+    // Two guests, a limit and what it is compared with, errors by class, the driver's own health.
+    browser.until("document.querySelectorAll('#now .guests tbody tr').length === 2");
+    for (selector, count) in [("line.limit", 1), (".faults tr", 1), (".chart", 3)] {
+        let found = format!("document.querySelectorAll('#now {selector}').length");
+        assert_eq!(browser.value(&found), count, "{selector}");
+    }
+    for text in ["Connect: <i>refused</i>", "lag p99 0.12 ms", "limit on p95: 80 ms"] {
+        let found = format!("document.getElementById('now').textContent.includes('{text}')");
+        assert_eq!(browser.value(&found), true, "{text}");
+    }
+    browser.value("document.querySelector('#now details').open = true");
+    browser.until("document.querySelectorAll('#now details tbody tr').length === 8");
     tell(&load(9));
     browser.until("document.getElementById('present').textContent.includes('steady, 9')");
     assert_eq!(browser.value(drawn), 9);

@@ -1,0 +1,3 @@
+//! What reports say of stored runs.
+
+mod trend;

@@ -1,0 +1,3 @@
+//! Statistics on whole series.
+
+mod change_points;
