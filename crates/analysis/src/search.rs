@@ -292,7 +292,7 @@ fn outcome(trial: &TrialData) -> Option<Outcome> {
         (TrialStatus::Void | TrialStatus::Failed | TrialStatus::Done, _) => {
             Some(Outcome::Invalid { reason: reason() })
         }
-        (TrialStatus::Planned | TrialStatus::Running, _) => None,
+        (TrialStatus::Planned | TrialStatus::Running | TrialStatus::Skipped, _) => None,
     }
 }
 

@@ -18,6 +18,7 @@ use rookery_study::{Measure, Plan, Point, Study, Trial, Variant};
 
 use crate::{
     ceiling,
+    changes::{self, PlanChanges},
     clock::now,
     context::LabContext,
     error::{Failure, LabError},
@@ -45,6 +46,8 @@ pub struct Conductor<'a> {
     pub listener: &'a Listener<'a>,
     /// Addresses of other machines that the user allowed to be loaded.
     pub confirmed: Vec<IpAddr>,
+    /// Changes of the plan that the user asks for meanwhile.
+    pub changes: PlanChanges,
 }
 
 /// How a run ended.
@@ -237,7 +240,9 @@ impl Conductor<'_> {
         loop {
             let left = planned(store)?;
             self.conduct_trials(labs, store, left, &mut others)?;
-            if self.stop.load(Ordering::Relaxed) || !growth.grow(store)? {
+            let changed = changes::make(&self.changes, store, self.listener)?;
+            let stopped = self.stop.load(Ordering::Relaxed);
+            if stopped || !(growth.grow(store)? || changed) {
                 return self.remark_on_others(store, &mut others);
             }
         }
@@ -288,11 +293,17 @@ impl Conductor<'_> {
         left: Vec<Trial>,
         others: &mut HashSet<RunId>,
     ) -> Result<(), LabError> {
-        let header = store.header()?;
+        let mut header = store.header()?;
         let mut left = VecDeque::from(left);
         let mut rest = Rest::new(&header.study);
-        while let Some(trial) = left.pop_front() {
-            let trial = &trial;
+        loop {
+            if changes::make(&self.changes, store, self.listener)? {
+                header = store.header()?;
+                follow(&mut left, store)?;
+            }
+            let Some(trial) = &left.pop_front() else {
+                break;
+            };
             self.remark_on_others(store, others)?;
             rest.take(self.stop, self.listener);
             if self.stop.load(Ordering::Relaxed) {
@@ -433,6 +444,15 @@ fn point_of<'p>(plan: &'p Plan, trial: &Trial) -> Result<&'p Point, LabError> {
         .iter()
         .find(|point| point.id == trial.point)
         .ok_or(LabError::NoPoint { trial: trial.id })
+}
+
+/// Take in a plan that was changed: what was skipped is left out, what was added comes last.
+fn follow(left: &mut VecDeque<Trial>, store: &Store) -> Result<(), LabError> {
+    let now = planned(store)?;
+    left.retain(|trial| now.iter().any(|other| other.id == trial.id));
+    let known: HashSet<u32> = left.iter().map(|trial| trial.id).collect();
+    left.extend(now.into_iter().filter(|trial| !known.contains(&trial.id)));
+    Ok(())
 }
 
 /// The trials that are still to be performed.

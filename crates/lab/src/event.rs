@@ -166,6 +166,11 @@ pub enum Event {
         /// In words; the run's notes hold the same.
         text: String,
     },
+    /// A change of the plan that the user asked for cannot be made.
+    ChangeRefused {
+        /// Why, in words.
+        text: String,
+    },
     /// The run ended.
     RunEnded {
         /// Trials done.

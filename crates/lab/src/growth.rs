@@ -21,6 +21,7 @@ use rookery_study::{
 };
 
 use crate::{
+    changes,
     clock::now,
     error::LabError,
     event::{Event, Listener},
@@ -83,6 +84,10 @@ impl<'a> Growth<'a> {
         }
         if plan != header.plan {
             store.grow_plan(plan)?;
+            // A block is planned as a whole, whichever of its points were skipped.
+            for point in skipped_points(&self.known) {
+                store.skip_point(point)?;
+            }
         }
         Ok(grown)
     }
@@ -247,6 +252,9 @@ pub(crate) fn retry(
     listener: &Listener<'_>,
 ) -> Result<Option<Trial>, LabError> {
     let header = store.header()?;
+    if changes::skipped(store)?.contains(&void.point) {
+        return Ok(None);
+    }
     let mut plan = header.plan.clone();
     let Some(again) = plan.add_retry(void.id, header.study.load.retry_void) else {
         return Ok(None);
@@ -346,6 +354,12 @@ fn add_for_width(plan: &mut Plan, study: &Study, target: f64, known: &[TrialData
     }
 }
 
+/// The points that the user took out of the plan.
+fn skipped_points(known: &[TrialData]) -> HashSet<u32> {
+    let skipped = known.iter().filter(|trial| trial.row.status == TrialStatus::Skipped);
+    skipped.map(|trial| trial.row.trial.point).collect()
+}
+
 /// Repeats that this point still needs. Void and failed trials count against the budget: a point
 /// that keeps failing does so no longer than that.
 fn repeats_needed(rule: Rule, point: u32, most: u32, known: &[TrialData]) -> u32 {
@@ -353,6 +367,9 @@ fn repeats_needed(rule: Rule, point: u32, most: u32, known: &[TrialData]) -> u32
         .iter()
         .filter(|trial| trial.row.trial.point == point && trial.row.trial.purpose == Purpose::Study)
         .collect();
+    if skipped_points(known).contains(&point) {
+        return 0;
+    }
     let valid = of_point.iter().filter_map(|trial| trial.valid());
     let values: Vec<f64> = valid
         .map(|(_, measured)| measured.units_per_minute())

@@ -8,6 +8,7 @@
 //! from workload to workload lies in `workloads`.
 
 mod ceiling;
+mod changes;
 mod clock;
 mod common_start;
 mod conduct;
@@ -33,6 +34,7 @@ mod trial;
 mod workloads;
 
 pub use ceiling::{CEILINGS, CeilingListener, Gauge, ceilings};
+pub use changes::{ChangeError, MOST_REPEATS, PlanChange, PlanChanges};
 pub use conduct::{Conductor, Summary};
 pub use error::{LabError, TrialError};
 pub use event::{

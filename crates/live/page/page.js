@@ -61,6 +61,6 @@ function stateMark(state) {
 
 function counts(trials) {
   const all = [["done", trials.done], ["void", trials.void], ["failed", trials.failed],
-    ["left", trials.left]];
+    ["left", trials.left], ["skipped", trials.skipped]];
   return all.filter(([, count]) => count > 0).map(([name, count]) => `${count} ${name}`).join(", ");
 }

@@ -4,7 +4,7 @@
 const GLYPHS = {
   planned: ["\u00b7", "waiting"], running: ["\u25b6", "running"], done: ["\u2713", "done"],
   missed: ["!", "done, limits missed"], void: ["\u2205", "void"], retried: ["\u21bb", "void, run again"],
-  failed: ["\u2717", "failed"],
+  failed: ["\u2717", "failed"], skipped: ["\u2013", "skipped by the user"],
 };
 
 // How a trial is shown.
@@ -29,6 +29,7 @@ function runPage(key) {
   const numbers = el("dl", { class: "numbers" });
   const bar = el("progress", { max: 1, value: 0, "aria-label": "Trials that have ended" });
   const buttons = el("div", { class: "tools" });
+  const asked = el("span", { id: "asked", role: "status" });
   const plan = el("tbody");
   const detail = el("p", { class: "caption", role: "status" });
   const further = el("div", { class: "further" });
@@ -173,7 +174,7 @@ function runPage(key) {
       };
       const search = point.search ? `, search ${point.search}` : "";
       row.element = el("tr", {}, el("th", { scope: "row" }, point.label,
-        el("div", { class: "caption" }, `${point.layouts}${search}`)),
+        el("div", { class: "caption" }, `${point.layouts}${search}`), pointControls(point)),
       el("td", {}, row.cells), row.throughput, row.p95);
       rows.set(point.id, row);
     }
@@ -235,23 +236,55 @@ function runPage(key) {
       el("summary", {}, `Log of ${log.guest}`), el("pre", { class: "lines" }, log.text)));
   }
 
+  // Whether this page may change what the run does.
+  function controls() {
+    return session.control && session.own === key && run.state === "running";
+  }
+
+  async function ask(path, what, done) {
+    const body = JSON.stringify({ form: session.form, ask: what });
+    const answer = await fetch(path, { method: "POST", body });
+    asked.textContent = answer.ok ? done : await answer.text();
+  }
+
   function showButtons() {
-    const own = session.control && session.own === key && run.state === "running";
     const stop = (how, text, question) => el("button", {
       type: "button", class: "stop", id: `stop-${how}`,
-      onclick: async () => {
-        if (!confirm(question)) return;
-        const body = JSON.stringify({ stop: how, form: session.form });
-        const answer = await fetch("/api/control", { method: "POST", body });
-        buttons.append(el("span", { role: "status" },
-          answer.ok ? "The run was asked to stop." : await answer.text()));
+      onclick: () => {
+        if (confirm(question)) ask("/api/control", { stop: how }, "The run was asked to stop.");
       },
     }, text);
-    const keep = [...buttons.querySelectorAll("[role=status]")];
-    buttons.replaceChildren(...(own ? [
+    buttons.replaceChildren(...(controls() ? [
       stop("after-trial", "Stop after this trial", "Stop the run when the present trial has ended?"),
       stop("now", "Stop now", "Stop the run now? The present trial is run again on resuming."),
-    ] : []), ...keep);
+    ] : []), asked);
+  }
+
+  // What can be asked for of a point: it is done when the present trial has ended.
+  function pointControls(point) {
+    if (!controls()) return undefined;
+    const change = (name, what) => ask("/api/plan", { change: name, ...what },
+      "Asked for; the plan changes when the present trial has ended.");
+    const count = el("input", { type: "number", min: 1, max: 100, value: 1,
+      "aria-label": `Repeats to add to point ${point.id}` });
+    const load = el("input", { type: "number", min: 0, step: "any", value: point.load,
+      "aria-label": "Load of the point to add" });
+    const button = (name, text, onclick) =>
+      el("button", { type: "button", class: name, onclick }, text);
+    return el("details", { class: "change", "data-point": point.id }, el("summary", {}, "Change"),
+      el("div", { class: "tools" },
+        button("skip", "Skip", () => {
+          const search = point.search ? "This ends its search. " : "";
+          if (confirm(`Skip ${point.label}? ${search}It cannot be taken back.`)) {
+            change("skip", { point: point.id });
+          }
+        }),
+        ...(point.search ? [] : [
+          el("span", {}, count, button("repeat", "Add repeats", () =>
+            change("repeat", { point: point.id, count: count.valueAsNumber }))),
+          el("span", {}, load, button("add", `Add a point of so many ${point.load_unit}`, () =>
+            change("add-point", { like: point.id, load: load.valueAsNumber }))),
+        ])));
   }
 
   function showReport() {
@@ -318,6 +351,7 @@ function runPage(key) {
       }
       case "retried": return `trial ${event.trial} is run again as trial ${event.again}`;
       case "remark": return `note: ${event.text}`;
+      case "change-refused": return `not changed: ${event.text}`;
       case "run-ended": return `the run ended: ${event.done} done, ${event.void} void, ` +
         `${event.failed} failed, ${event.left} left`;
       default: return undefined;

@@ -5,6 +5,8 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use rookery_lab::{ChangeError, PlanChange, PlanChanges};
+
 /// How a run is to be stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -30,6 +32,7 @@ impl Stop {
 pub struct Control {
     stop: Arc<AtomicBool>,
     after_trial: Arc<AtomicBool>,
+    changes: PlanChanges,
 }
 
 impl Control {
@@ -39,7 +42,18 @@ impl Control {
         Self {
             stop,
             after_trial: Arc::default(),
+            changes: PlanChanges::default(),
         }
+    }
+
+    /// Where changes of the plan wait for the conductor.
+    #[must_use]
+    pub fn changes(&self) -> PlanChanges {
+        self.changes.clone()
+    }
+
+    pub(crate) fn change(&self, change: PlanChange) -> Result<(), ChangeError> {
+        self.changes.ask(change)
     }
 
     /// A trial has ended and is stored: the run stops here if that was asked for.

@@ -47,6 +47,10 @@ pub(crate) struct PointView {
     pub(crate) layouts: String,
     /// The search that tries it.
     pub(crate) search: Option<u32>,
+    /// Users, or arrivals per second, on all its guests together.
+    pub(crate) load: f64,
+    /// What they are called.
+    pub(crate) load_unit: &'static str,
     /// The mean throughput after each of its good trials, the last [`MOST_MEANS`].
     pub(crate) means: Vec<MeanView>,
 }
@@ -205,6 +209,11 @@ impl PointView {
             label: point.label(),
             layouts: point.layouts.join(", "),
             search: point.search,
+            load: point.load(),
+            load_unit: match point.rate_per_s() {
+                Some(_) => "arrivals/s",
+                None => point.people(),
+            },
         }
     }
 }

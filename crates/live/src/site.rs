@@ -9,7 +9,8 @@ use std::{
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::{HeaderMap, Method, Request, StatusCode, body::Incoming};
-use serde::{Deserialize, Serialize};
+use rookery_lab::PlanChange;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::{
     sync::{Semaphore, watch},
     task::spawn_blocking,
@@ -73,11 +74,18 @@ struct Session<'a> {
     own: Option<String>,
 }
 
+/// What a page asks for, with what only it has.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ControlRequest {
-    stop: String,
+struct Asked<T> {
     form: String,
+    ask: T,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StopRequest {
+    stop: String,
 }
 
 impl Site {
@@ -134,7 +142,8 @@ impl Site {
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         if head.method == Method::POST {
             return match parts.as_slice() {
-                ["api", "control"] => self.control(body).await,
+                ["api", "control"] => self.stop(body).await,
+                ["api", "plan"] => self.change_plan(body).await,
                 _ => not_found(),
             };
         }
@@ -266,35 +275,62 @@ impl Site {
         }
     }
 
-    async fn control(&self, body: Incoming) -> Answer {
-        let Some(control) = &self.control else {
-            return answers::error(
-                StatusCode::FORBIDDEN,
-                "this page only shows; `rookery run --live --control` lets it stop the run",
-            );
+    async fn stop(&self, body: Incoming) -> Answer {
+        let (control, asked) = match self.asked::<StopRequest>(body).await {
+            Ok(asked) => asked,
+            Err(answer) => return *answer,
         };
-        let read = timeout(BODY_TIME, Limited::new(body, MOST_BYTES).collect()).await;
-        let Ok(Ok(body)) = read else {
-            return answers::error(StatusCode::BAD_REQUEST, "the request is not complete");
-        };
-        let request = serde_json::from_slice::<ControlRequest>(&body.to_bytes());
-        let Ok(request) = request else {
-            return answers::error(StatusCode::BAD_REQUEST, "the request is not understood");
-        };
-        if !self.access.is_form(&request.form) {
-            return refused(Refusal::Session);
-        }
-        match Stop::named(&request.stop) {
+        match Stop::named(&asked.stop) {
             Some(how) => {
                 tracing::info!(?how, "the page stops the run");
                 control.stop(how);
-                answers::json(&serde_json::json!({ "stop": request.stop }))
+                answers::json(&serde_json::json!({ "stop": asked.stop }))
             }
             None => answers::error(
                 StatusCode::BAD_REQUEST,
                 "a run stops `after-trial` or `now`",
             ),
         }
+    }
+
+    async fn change_plan(&self, body: Incoming) -> Answer {
+        let (control, change) = match self.asked::<PlanChange>(body).await {
+            Ok(asked) => asked,
+            Err(answer) => return *answer,
+        };
+        match control.change(change) {
+            Ok(()) => {
+                tracing::info!(?change, "the page changes the plan");
+                answers::json(&change)
+            }
+            Err(error) => answers::error(StatusCode::BAD_REQUEST, &error.to_string()),
+        }
+    }
+
+    /// What is asked of the run, by a page that may do so.
+    async fn asked<T: DeserializeOwned>(&self, body: Incoming) -> Result<(&Control, T), Box<Answer>> {
+        let Some(control) = &self.control else {
+            return Err(Box::new(answers::error(
+                StatusCode::FORBIDDEN,
+                "this page only shows; `rookery run --live --control` lets it control the run",
+            )));
+        };
+        Ok((control, self.read_form(body).await?))
+    }
+
+    /// The body of a request of our own page.
+    async fn read_form<T: DeserializeOwned>(&self, body: Incoming) -> Result<T, Box<Answer>> {
+        let bad = |text| Box::new(answers::error(StatusCode::BAD_REQUEST, text));
+        let read = timeout(BODY_TIME, Limited::new(body, MOST_BYTES).collect()).await;
+        let Ok(Ok(body)) = read else {
+            return Err(bad("the request is not complete"));
+        };
+        let asked = serde_json::from_slice::<Asked<T>>(&body.to_bytes());
+        let asked = asked.map_err(|_| bad("the request is not understood"))?;
+        if !self.access.is_form(&asked.form) {
+            return Err(Box::new(refused(Refusal::Session)));
+        }
+        Ok(asked.ask)
     }
 }
 

@@ -45,6 +45,14 @@ pub struct TrialCounts {
     pub failed: usize,
     /// Not ended yet.
     pub left: usize,
+    /// Taken out of the plan by the user.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub skipped: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Where a run stands.
@@ -93,6 +101,7 @@ impl TrialCounts {
                 TrialStatus::Void => counts.void += 1,
                 TrialStatus::Failed => counts.failed += 1,
                 TrialStatus::Planned | TrialStatus::Running => counts.left += 1,
+                TrialStatus::Skipped => counts.skipped += 1,
             }
         }
         counts

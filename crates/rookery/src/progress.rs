@@ -403,6 +403,7 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
             );
         }
         Event::Remark { text } => line(bar, &format!("  note: {text}")),
+        Event::ChangeRefused { text } => line(bar, &format!("  not changed: {text}")),
         Event::RunEnded { .. } => bar.set_message(""),
     }
 }

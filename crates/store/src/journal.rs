@@ -54,6 +54,9 @@ impl Store {
                     "was begun and never ended; `rookery run --resume` continues it",
                 ));
             }
+            TrialStatus::Skipped => {
+                return Err(self.state(trial, "was taken out of the plan"));
+            }
             TrialStatus::Planned | TrialStatus::Void | TrialStatus::Failed => {}
         }
         self.write("journaling the begin of a trial", |transaction| {
@@ -162,6 +165,22 @@ impl Store {
             Ok(())
         })?;
         Ok(running)
+    }
+
+    /// Take the trials of a point that have not begun out of what is performed; gives how many.
+    ///
+    /// # Errors
+    /// When a table is damaged or the disk refuses.
+    pub fn skip_point(&self, point: u32) -> Result<usize, StoreError> {
+        let mut skipped = 0;
+        self.write("skipping a point", |transaction| {
+            skipped = transaction.execute(
+                "UPDATE trials SET status = 'skipped' WHERE point = ?1 AND status = 'planned'",
+                [point],
+            )?;
+            Ok(())
+        })?;
+        Ok(skipped)
     }
 
     /// Keep a remark on the whole run. `at` is RFC 3339.

@@ -62,6 +62,8 @@ pub enum TrialStatus {
     Void,
     /// Could not be carried out.
     Failed,
+    /// Not to be performed: the user took its point out of the plan before it began.
+    Skipped,
 }
 
 /// How a trial ended.

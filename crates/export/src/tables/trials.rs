@@ -213,6 +213,7 @@ fn status(status: TrialStatus) -> &'static str {
         TrialStatus::Done => "done",
         TrialStatus::Void => "void",
         TrialStatus::Failed => "failed",
+        TrialStatus::Skipped => "skipped",
     }
 }
 

@@ -245,6 +245,8 @@ fn a_run_is_watched_and_stopped() {
     browser.value("setTimeout(() => document.getElementById('stop-after-trial').click(), 0)");
     browser.until("document.body.textContent.includes('The run was asked to stop.')");
     assert!(control.stops_after_trial() && !stop.load(Ordering::SeqCst));
+    browser.value("document.querySelector('.change .repeat').click()");
+    browser.until("document.getElementById('asked').textContent.startsWith('Asked for')");
     assert!(
         browser
             .asked

@@ -298,7 +298,7 @@ fn nothing_can_be_changed_without_control() {
         .as_str()
         .expect("a form")
         .to_owned();
-    let body = serde_json::json!({ "stop": "now", "form": form }).to_string();
+    let body = serde_json::json!({ "ask": { "stop": "now" }, "form": form }).to_string();
     assert_eq!(client.post("/api/control", &body).status, 403);
     for method in ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"] {
         let answer = client.send(&format!(
@@ -325,7 +325,7 @@ fn a_run_is_stopped_by_the_page_itself_and_by_nothing_else() {
     let session = client.get("/api/session").json();
     assert_eq!(session["control"], true);
     let form = session["form"].as_str().expect("a form");
-    let body = |how: &str, form: &str| serde_json::json!({ "stop": how, "form": form }).to_string();
+    let body = |how: &str, form: &str| serde_json::json!({ "ask": { "stop": how }, "form": form }).to_string();
     let good = body("after-trial", form);
     let foreign = [
         String::new(),

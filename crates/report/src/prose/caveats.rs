@@ -98,6 +98,10 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis, zone: &Zone) -> Vec<String
             TrialStatus::Planned,
             "not run: this report is of a part of the study",
         ),
+        (
+            TrialStatus::Skipped,
+            "skipped: the user took points out of the plan; the notes say which",
+        ),
     ];
     for (status, meaning) in counts {
         match run.count(status) {

@@ -280,6 +280,7 @@ pub(crate) fn status(status: TrialStatus) -> &'static str {
         TrialStatus::Done => "done",
         TrialStatus::Void => "void",
         TrialStatus::Failed => "failed",
+        TrialStatus::Skipped => "skipped",
     }
 }
 

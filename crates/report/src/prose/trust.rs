@@ -104,6 +104,7 @@ fn trials(run: &Run) -> String {
         (TrialStatus::Failed, "failed"),
         (TrialStatus::Running, "unfinished"),
         (TrialStatus::Planned, "not run"),
+        (TrialStatus::Skipped, "skipped by the user"),
     ];
     for (status, what) in words {
         match run.count(status) {

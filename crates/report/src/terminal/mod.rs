@@ -33,6 +33,7 @@ pub(crate) fn trial_counts(run: &Run) -> String {
         TrialStatus::Failed,
         TrialStatus::Running,
         TrialStatus::Planned,
+        TrialStatus::Skipped,
     ] {
         match run.count(status) {
             0 => {}

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use rookery_lab::Event;
+use rookery_lab::{Event, PlanChanges};
 use rookery_live::{Control, Journal, Limits, LiveError, LiveServer, Options};
 
 use crate::{
@@ -86,6 +86,11 @@ impl LiveRun {
             control,
             journal: OnceLock::new(),
         })
+    }
+
+    /// Where changes of the plan wait that the page asks for.
+    pub(crate) fn changes(&self) -> PlanChanges {
+        self.control.changes()
     }
 
     /// Take in an event of the run.

@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::Path};
 
-use rookery_lab::{Conductor, Rehearsal};
+use rookery_lab::{Conductor, PlanChanges, Rehearsal};
 
 use crate::{
     cli::RehearseArgs,
@@ -35,6 +35,7 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
         })?,
         stop: &stop,
         confirmed: args.confirm_target.clone(),
+        changes: PlanChanges::default(),
         listener: &|event| {
             log_event(event);
             reporter.report(event);

@@ -74,6 +74,7 @@ pub(crate) fn conduct(
         })?,
         stop: &stop,
         confirmed: confirmed.to_vec(),
+        changes: live.changes(),
         listener: &|event| {
             if let Event::RunStarted { run, directory, .. } = event {
                 signals::guests_of(run);

@@ -39,6 +39,7 @@ fn line(row: &RunSummary, width: usize) -> String {
         (row.trials.void, "void"),
         (row.trials.failed, "failed"),
         (row.trials.left, "left"),
+        (row.trials.skipped, "skipped"),
     ];
     let counts: Vec<String> = counts
         .iter()

@@ -45,7 +45,7 @@ fn a_run_is_watched_and_stopped_after_its_trial_by_its_page() {
     };
     assert_eq!(run["state"], "running", "{run}");
     assert_eq!(run["trials"][0]["status"], "running", "{run}");
-    let body = serde_json::json!({ "stop": "after-trial", "form": session["form"] });
+    let body = serde_json::json!({ "ask": { "stop": "after-trial" }, "form": session["form"] });
     assert_eq!(client.post("/api/control", &body)["stop"], "after-trial");
     lines.for_each(drop);
     let output = child.wait_with_output().expect("rookery ends");

@@ -22,6 +22,24 @@ pub enum CannotPlan {
         /// Its number.
         search: u32,
     },
+    /// The plan has no such point of the study.
+    #[error("point {point} is no point of the study")]
+    NoPoint {
+        /// Its number.
+        point: u32,
+    },
+    /// A point whose guests differ has no single load.
+    #[error("the guests of point {point} differ, so it has no other load")]
+    Groups {
+        /// Its number.
+        point: u32,
+    },
+    /// The plan has the point already.
+    #[error("point {point} has that load already")]
+    Known {
+        /// Its number.
+        point: u32,
+    },
     /// The host or the study refuses the load.
     #[error("{}", reasons.join("; "))]
     Refused {
@@ -117,22 +135,20 @@ impl Plan {
         load: f64,
         host: &HostFacts,
     ) -> Result<crate::Point, CannotPlan> {
-        let division = Division {
+        let mut context = Context::default();
+        let division = self.division();
+        let point = searches::point(variant, search, load, &division, host, &mut context);
+        point.ok_or_else(|| refused(context))
+    }
+
+    /// The CPUs as the plan has divided them.
+    pub(super) fn division(&self) -> Division {
+        Division {
             guests: self.guest_cpus.clone(),
             driver: self.driver_cpus.clone(),
             chosen: false,
             sound: true,
-        };
-        let mut context = Context::default();
-        let point = searches::point(variant, search, load, &division, host, &mut context);
-        point.ok_or_else(|| {
-            let reasons = context
-                .findings
-                .into_iter()
-                .map(|finding| finding.message)
-                .collect();
-            CannotPlan::Refused { reasons }
-        })
+        }
     }
 
     /// Append so many further repeats of the combination that holds this point of the study: all
@@ -193,11 +209,19 @@ impl Plan {
     }
 }
 
+/// What the grammar had against a load.
+pub(super) fn refused(context: Context) -> CannotPlan {
+    let findings = context.findings.into_iter();
+    CannotPlan::Refused {
+        reasons: findings.map(|finding| finding.message).collect(),
+    }
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use crate::{Document, HostFacts, Plan, Purpose};
 
-    const STUDY: &str = r#"
+    pub(in crate::planning) const STUDY: &str = r#"
         title = "t"
         workload = { kind = "dvdstore", database = "5MB" }
         qos = { p95 = "1s" }
@@ -207,7 +231,7 @@ mod tests {
         load = { users = ["10 per host", "40 per host"], repeats = 3, search = { to = "200 per host" } }
     "#;
 
-    fn host() -> HostFacts {
+    pub(in crate::planning) fn host() -> HostFacts {
         HostFacts {
             cpus: vec![0, 1, 2],
             memory_mib: 8192,
@@ -217,7 +241,7 @@ mod tests {
         }
     }
 
-    fn plan(text: &str) -> Plan {
+    pub(in crate::planning) fn plan(text: &str) -> Plan {
         let document =
             Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
         Plan::of(&document, &host()).unwrap_or_else(|problems| panic!("{problems}"))

@@ -1,5 +1,6 @@
 //! From a study and a host to a plan: [`Plan::of`].
 
+mod added;
 mod cpus;
 mod estimate;
 mod groups;
@@ -271,16 +272,21 @@ fn set_baselines(combinations: &mut [Vec<Point>]) {
         .flatten()
         .filter(|point| !point.has_groups());
     for point in alike {
-        let equal = |single: &&Point| {
-            // Capacities are sums of thousandths; half of one apart is equal.
-            (single.capacity_cpus - point.capacity_cpus).abs() < 0.0005
-                && single.variant == point.variant
-                && single.total_users() == point.total_users()
-                // Shares of guests and vCPUs may have been rounded differently.
-                && (single.load() - point.load()).abs() <= 1e-9 * point.load()
-        };
-        point.baseline = singles.iter().find(equal).map(|single| single.id);
+        point.baseline = baseline(point, &singles);
     }
+}
+
+/// The baseline of a point among single guests.
+fn baseline(point: &Point, singles: &[Point]) -> Option<u32> {
+    let equal = |single: &&Point| {
+        // Capacities are sums of thousandths; half of one apart is equal.
+        (single.capacity_cpus - point.capacity_cpus).abs() < 0.0005
+            && single.variant == point.variant
+            && single.total_users() == point.total_users()
+            // Shares of guests and vCPUs may have been rounded differently.
+            && (single.load() - point.load()).abs() <= 1e-9 * point.load()
+    };
+    singles.iter().find(equal).map(|single| single.id)
 }
 
 /// vCPUs of `guests` guests, in thousandths.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rookery_analysis::{Run, search::found};
-use rookery_lab::{Conductor, Event, simulated};
+use rookery_lab::{Conductor, Event, PlanChanges, simulated};
 use rookery_model::queue::{Station, solve};
 use rookery_stats::Measurement;
 use rookery_store::{Outcome, Store, TrialRecord};
@@ -26,7 +26,7 @@ fn host() -> HostFacts {
 
 /// Two cores of a host of three; 8 ms of CPU, 1 ms under the lock and 2 ms of disk in an order; no
 /// noise.
-fn study(stack: &str, users: &str, layouts: &str) -> Document {
+pub(crate) fn study(stack: &str, users: &str, layouts: &str) -> Document {
     let text = format!(
         "title = \"Simulated\"\n\
          [workload]\nkind = \"dvdstore\"\nthink_time = \"100ms\"\n\
@@ -39,10 +39,10 @@ fn study(stack: &str, users: &str, layouts: &str) -> Document {
     Document::parse("simulated.toml", &text).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-const ONE_BIG: &str = "[[layout]]\nname = \"one-big\"\nguests = 1\nvcpus = 2\n";
-const SPLIT: &str = "[[layout]]\nname = \"split\"\nguests = 2\nvcpus = 1\n";
+pub(crate) const ONE_BIG: &str = "[[layout]]\nname = \"one-big\"\nguests = 1\nvcpus = 2\n";
+pub(crate) const SPLIT: &str = "[[layout]]\nname = \"split\"\nguests = 2\nvcpus = 1\n";
 
-fn plan(document: &Document) -> Plan {
+pub(crate) fn plan(document: &Document) -> Plan {
     Plan::of(document, &host()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
@@ -51,6 +51,7 @@ fn run(document: &Document, runs: &Path) -> Store {
     let stop = AtomicBool::new(false);
     let conductor = Conductor {
         confirmed: Vec::new(),
+        changes: PlanChanges::default(),
         runs: runs.to_owned(),
         templates: runs.join("templates"),
         program: PathBuf::from("/bin/true"),

@@ -1,0 +1,4 @@
+//! Whole runs of simulated studies.
+
+mod changes;
+mod simulated;
