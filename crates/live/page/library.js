@@ -9,7 +9,7 @@ function libraryPage() {
   const note = el("p", { class: "caption", role: "status" });
   const chosen = el("div", { class: "chosen" });
   const search = el("input", {
-    type: "search", placeholder: "Search titles, studies, answers", "aria-label": "Search",
+    type: "search", placeholder: "Search titles, studies, answers, tags, notes", "aria-label": "Search",
     oninput: () => { library.search = search.value; show(); },
   });
   search.value = library.search;
@@ -57,7 +57,9 @@ function libraryPage() {
         el("div", { class: "name" }, run.name, run.study ? " \u00b7 " : "",
           run.study ? el("a", { href: `#/trend/${encodeURIComponent(run.study)}` },
             `trend of ${run.study}`) : undefined),
-        said ? el("div", { class: "said" }, said) : undefined),
+        said ? el("div", { class: "said" }, said) : undefined,
+        run.labels.tags.length > 0 ? tagList(run.labels.tags) : undefined,
+        run.labels.note ? el("div", { class: "note" }, run.labels.note) : undefined),
       el("td", { class: "when" }, localTime(run.created_at)),
       el("td", {}, stateMark(run.state)),
       el("td", { class: "when" }, counts(run.trials)));
@@ -84,7 +86,8 @@ function libraryPage() {
   function show() {
     const words = library.search.toLowerCase().split(/\s+/).filter(Boolean);
     const text = (run) =>
-      [run.title, run.name, run.study, run.answer, run.state, run.version].join(" ").toLowerCase();
+      [run.title, run.name, run.study, run.answer, run.state, run.version, run.labels.note,
+        ...run.labels.tags].join(" ").toLowerCase();
     const found = runs.filter((run) => words.every((word) => text(run).includes(word)));
     if (library.sort !== "date") {
       const key = library.sort;

@@ -64,3 +64,17 @@ function counts(trials) {
     ["left", trials.left], ["skipped", trials.skipped]];
   return all.filter(([, count]) => count > 0).map(([name, count]) => `${count} ${name}`).join(", ");
 }
+
+function tagList(tags) {
+  return el("ul", { class: "tags", "aria-label": "Tags" },
+    ...tags.map((tag) => el("li", {}, tag)));
+}
+
+// Ask for a change, which only a page of a server with `--control` may. What it answered, or its
+// words of refusal as an error.
+async function change(path, what) {
+  const body = JSON.stringify({ form: session.form, ask: what });
+  const answer = await fetch(path, { method: "POST", body });
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  return answer.json();
+}

@@ -54,6 +54,7 @@ function runPage(key) {
     searches,
     noted,
     events,
+    labelsView(key, () => run?.state === "running"),
     report);
 
   function showHead() {
@@ -242,9 +243,12 @@ function runPage(key) {
   }
 
   async function ask(path, what, done) {
-    const body = JSON.stringify({ form: session.form, ask: what });
-    const answer = await fetch(path, { method: "POST", body });
-    asked.textContent = answer.ok ? done : await answer.text();
+    try {
+      await change(path, what);
+      asked.textContent = done;
+    } catch (error) {
+      asked.textContent = error.message;
+    }
   }
 
   function showButtons() {
@@ -263,7 +267,7 @@ function runPage(key) {
   // What can be asked for of a point: it is done when the present trial has ended.
   function pointControls(point) {
     if (!controls()) return undefined;
-    const change = (name, what) => ask("/api/plan", { change: name, ...what },
+    const alter = (name, what) => ask("/api/plan", { change: name, ...what },
       "Asked for; the plan changes when the present trial has ended.");
     const count = el("input", { type: "number", min: 1, max: 100, value: 1,
       "aria-label": `Repeats to add to point ${point.id}` });
@@ -276,14 +280,14 @@ function runPage(key) {
         button("skip", "Skip", () => {
           const search = point.search ? "This ends its search. " : "";
           if (confirm(`Skip ${point.label}? ${search}It cannot be taken back.`)) {
-            change("skip", { point: point.id });
+            alter("skip", { point: point.id });
           }
         }),
         ...(point.search ? [] : [
           el("span", {}, count, button("repeat", "Add repeats", () =>
-            change("repeat", { point: point.id, count: count.valueAsNumber }))),
+            alter("repeat", { point: point.id, count: count.valueAsNumber }))),
           el("span", {}, load, button("add", `Add a point of so many ${point.load_unit}`, () =>
-            change("add-point", { like: point.id, load: load.valueAsNumber }))),
+            alter("add-point", { like: point.id, load: load.valueAsNumber }))),
         ])));
   }
 

@@ -5,7 +5,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::{
     Response, StatusCode,
     header::{
-        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+        CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
         REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
     },
 };
@@ -39,6 +39,23 @@ pub(crate) fn own(content: &'static str, text: &'static str) -> Answer {
 pub(crate) fn sandboxed(html: Bytes, policy: &str) -> Answer {
     let policy = format!("{policy}; sandbox allow-scripts allow-downloads; frame-ancestors 'self'");
     with_policy(StatusCode::OK, "text/html; charset=utf-8", &policy, html)
+}
+
+/// A document that a browser saves.
+pub(crate) fn download(document: Download) -> Answer {
+    let mut answer = with_policy(StatusCode::OK, "application/json", NO_POLICY, document.bytes);
+    let name = format!("attachment; filename=\"{}\"", document.name);
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        answer.headers_mut().insert(CONTENT_DISPOSITION, name);
+    }
+    answer
+}
+
+/// A document that a browser saves.
+pub(crate) struct Download {
+    /// A name of letters, digits, `-` and `.`.
+    pub(crate) name: String,
+    pub(crate) bytes: Bytes,
 }
 
 /// A value as JSON.

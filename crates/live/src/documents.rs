@@ -3,7 +3,8 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    path::PathBuf,
+    io,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -14,16 +15,19 @@ use rookery_analysis::{
     trend::{MOST_RUNS as MOST_OF_STUDY, RunLevels, Trend, trends},
 };
 use rookery_diagnosis::outside_text;
+use rookery_export::JsonDocument;
 use rookery_store::Store;
 use rookery_text::Zone;
 use serde::Serialize;
 
-use crate::{library::Library, summary::Reading};
+use crate::{answers::Download, library::Library, summary::Reading};
 
 /// Documents that are kept.
 const MOST_KEPT: usize = 4;
 /// Most runs of one side of a comparison.
 const MOST_RUNS: usize = 16;
+/// Bytes of an export that the page makes.
+const MOST_EXPORT_BYTES: usize = 64 << 20;
 
 /// Why there is no document.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +88,28 @@ impl Documents {
             let store = Store::open_read_only(rookery_lab::store_in(&directory)).map_err(said)?;
             let ceilings = rookery_lab::ceilings(&directory).unwrap_or_default();
             rookery_report::html(&store, &ceilings, &Zone::system()).map_err(said)
+        })
+    }
+
+    /// All tables of a run, as `rookery export --format json` writes them.
+    ///
+    /// # Errors
+    /// When the run is not listed, cannot be read, or is too large to be made in memory.
+    pub(crate) fn export(&self, key: &str) -> Result<Download, DocumentError> {
+        let directory = self.library.directory(key).ok_or(DocumentError::NoRun)?;
+        let store = Store::open_read_only(rookery_lab::store_in(&directory)).map_err(said)?;
+        let run = store.header().map_err(said)?.run_id;
+        let tables = rookery_export::chosen(&[]).map_err(said)?;
+        let path = Path::new("the export");
+        let mut document = JsonDocument::begin(BoundedBytes::default(), path).map_err(said)?;
+        rookery_export::write(&store, &mut document, &tables).map_err(said)?;
+        let bytes = document.finish().map_err(said)?.0;
+        // The id comes from a store, which may come from anywhere.
+        let safe = |c: &char| c.is_ascii_alphanumeric();
+        let run: String = run.chars().filter(safe).take(20).collect();
+        Ok(Download {
+            name: format!("rookery-{run}.json"),
+            bytes: bytes.into(),
         })
     }
 
@@ -187,6 +213,25 @@ impl Documents {
             html: html.clone(),
         });
         Ok(html)
+    }
+}
+
+/// Bytes in memory, up to a bound.
+#[derive(Debug, Default)]
+struct BoundedBytes(Vec<u8>);
+
+impl io::Write for BoundedBytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MOST_EXPORT_BYTES {
+            let help = "it is too large for the page; use `rookery export`";
+            return Err(io::Error::other(help));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

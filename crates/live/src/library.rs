@@ -5,6 +5,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    ffi::OsStr,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     sync::{
@@ -15,6 +16,7 @@ use std::{
 };
 
 use rookery_diagnosis::outside_text;
+use rookery_lab::{DeleteError, LabelError, RunLabels};
 use rookery_store::{Store, StoreError};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -65,6 +67,7 @@ struct Listed {
     directory: PathBuf,
     reading: Reading,
     summary: RunSummary,
+    labels: RunLabels,
     /// The answer, for the store as it was at a stamp.
     answer: Option<(Stamp, String)>,
 }
@@ -93,6 +96,8 @@ pub(crate) struct RunLine {
     pub(crate) key: String,
     #[serde(flatten)]
     pub(crate) summary: RunSummary,
+    /// Tags and note of its reader.
+    pub(crate) labels: RunLabels,
     /// The first sentence of its answer, once that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<String>,
@@ -125,6 +130,7 @@ impl Library {
             Some(RunLine {
                 key: key.clone(),
                 summary: listed.summary.clone(),
+                labels: listed.labels.clone(),
                 answer: listed.answer.as_ref().map(|(_, text)| text.clone()),
             })
         };
@@ -138,6 +144,50 @@ impl Library {
     /// The directory of the run of this key, if it was listed.
     pub(crate) fn directory(&self, key: &str) -> Option<PathBuf> {
         Some(self.lock().runs.get(key)?.directory.clone())
+    }
+
+    /// The name of a run's directory, and the tags and note of its reader.
+    pub(crate) fn labels(&self, key: &str) -> Option<(String, RunLabels)> {
+        let state = self.lock();
+        let listed = state.runs.get(key)?;
+        Some((listed.summary.name.clone(), listed.labels.clone()))
+    }
+
+    /// Keep tags and a note with a run; `None` where it was not listed.
+    ///
+    /// # Errors
+    /// When they cannot be kept.
+    pub(crate) fn label(&self, key: &str, labels: &RunLabels) -> Result<Option<()>, LabelError> {
+        let Some(directory) = self.directory(key) else {
+            return Ok(None);
+        };
+        labels.write(&directory)?;
+        if let Some(listed) = self.lock().runs.get_mut(key) {
+            listed.labels = labels.clone();
+        }
+        Ok(Some(()))
+    }
+
+    /// Delete a run that is called `name`; `None` where none of that name was listed by the key.
+    ///
+    /// # Errors
+    /// When it does not lie in a runs directory itself, is under way, or the disk refuses.
+    pub(crate) fn delete(&self, key: &str, name: &str) -> Result<Option<()>, DeleteError> {
+        let Some(directory) = self.directory(key) else {
+            return Ok(None);
+        };
+        if directory.file_name() != Some(OsStr::new(name)) {
+            return Ok(None);
+        }
+        let own = |place: &&PathBuf| place.canonicalize().ok().as_deref() == directory.parent();
+        let Some(place) = self.places.iter().find(own) else {
+            return Ok(None);
+        };
+        rookery_lab::delete(place, &directory)?;
+        let mut state = self.lock();
+        state.runs.remove(key);
+        state.sorted = false;
+        Ok(Some(()))
     }
 
     /// The directories of the runs that were made from a study file of this name, the oldest first.
@@ -256,11 +306,13 @@ impl Library {
 
     fn look_at(&self, key: String, directory: PathBuf) {
         let reading = Reading::begin(&directory);
+        let labels = RunLabels::read(&directory);
         {
             let mut state = self.lock();
             if let Some(listed) = state.runs.get_mut(&key)
                 && !listed.reading.is_outdated(&reading)
             {
+                listed.labels = labels;
                 // The controller may have come or gone without storing anything.
                 if listed.summary.state != RunState::Unreadable {
                     listed.summary.state = RunState::of(&directory, listed.summary.trials.left);
@@ -276,6 +328,7 @@ impl Library {
             directory,
             reading,
             summary,
+            labels,
             answer,
         };
         state.runs.insert(key, listed);

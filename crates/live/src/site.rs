@@ -9,7 +9,8 @@ use std::{
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::{HeaderMap, Method, Request, StatusCode, body::Incoming};
-use rookery_lab::PlanChange;
+use rookery_diagnosis::Diagnosis as _;
+use rookery_lab::{PlanChange, RunLabels};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::{
     sync::{Semaphore, watch},
@@ -29,12 +30,13 @@ use crate::{
 
 const PAGE: &str = include_str!("../page/index.html");
 /// The scripts of the page, in the order in which they are loaded.
-const SCRIPTS: [(&str, &str); 8] = [
+const SCRIPTS: [(&str, &str); 9] = [
     ("page.js", include_str!("../page/page.js")),
     ("charts.js", include_str!("../page/charts.js")),
     ("library.js", include_str!("../page/library.js")),
     ("present.js", include_str!("../page/present.js")),
     ("searches.js", include_str!("../page/searches.js")),
+    ("labels.js", include_str!("../page/labels.js")),
     ("run.js", include_str!("../page/run.js")),
     ("comparison.js", include_str!("../page/comparison.js")),
     ("app.js", include_str!("../page/app.js")),
@@ -42,7 +44,7 @@ const SCRIPTS: [(&str, &str); 8] = [
 const STYLE: &str = include_str!("../page/live.css");
 
 /// Longest body of a request.
-const MOST_BYTES: usize = 4 << 10;
+const MOST_BYTES: usize = 32 << 10;
 /// How long the body of a request may take.
 const BODY_TIME: Duration = Duration::from_secs(5);
 
@@ -80,6 +82,13 @@ struct Session<'a> {
 struct Asked<T> {
     form: String,
     ask: T,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeleteRequest {
+    /// The name of the run's directory.
+    name: String,
 }
 
 #[derive(Deserialize)]
@@ -144,6 +153,8 @@ impl Site {
             return match parts.as_slice() {
                 ["api", "control"] => self.stop(body).await,
                 ["api", "plan"] => self.change_plan(body).await,
+                ["api", "runs", key, "labels"] => self.label(key, body).await,
+                ["api", "runs", key, "delete"] => self.delete(key, body).await,
                 _ => not_found(),
             };
         }
@@ -164,8 +175,19 @@ impl Site {
             ["api", "runs"] => answers::json(&self.library.list()),
             ["api", "runs", key] => self.overview(key).await,
             ["api", "runs", key, "events"] => self.follow(key, query, headers),
+            ["api", "runs", key, "labels"] => match self.library.labels(key) {
+                Some((name, labels)) => {
+                    answers::json(&serde_json::json!({ "name": name, "labels": labels }))
+                }
+                None => not_found(),
+            },
             ["api", "runs", key, "logs"] => self.logs(key).await,
             ["api", "runs", key, "trials", trial] => self.trial(key, trial).await,
+            ["runs", key, "export.json"] => {
+                let key = (*key).to_owned();
+                self.made(move |documents| documents.export(&key).map(answers::download))
+                    .await
+            }
             ["runs", key, "report"] => {
                 let key = (*key).to_owned();
                 self.made(move |documents| documents.report(&key).map(sandboxed))
@@ -304,6 +326,40 @@ impl Site {
                 answers::json(&change)
             }
             Err(error) => answers::error(StatusCode::BAD_REQUEST, &error.to_string()),
+        }
+    }
+
+    /// Keep tags and a note with a run.
+    async fn label(&self, key: &str, body: Incoming) -> Answer {
+        let labels = match self.asked::<RunLabels>(body).await {
+            Ok((_, labels)) => labels,
+            Err(answer) => return *answer,
+        };
+        let (library, key) = (Arc::clone(&self.library), key.to_owned());
+        match spawn_blocking(move || library.label(&key, &labels).map(|done| (done, labels))).await {
+            Ok(Ok((Some(()), labels))) => answers::json(&labels),
+            Ok(Ok((None, _))) => not_found(),
+            Ok(Err(error)) => answers::error(StatusCode::BAD_REQUEST, &error.to_string()),
+            Err(_) => failed(),
+        }
+    }
+
+    /// Delete a run whose name the page has repeated.
+    async fn delete(&self, key: &str, body: Incoming) -> Answer {
+        let name = match self.asked::<DeleteRequest>(body).await {
+            Ok((_, asked)) => asked.name,
+            Err(answer) => return *answer,
+        };
+        let (library, key) = (Arc::clone(&self.library), key.to_owned());
+        tracing::info!(name, "the page deletes a run");
+        match spawn_blocking(move || library.delete(&key, &name)).await {
+            Ok(Ok(Some(()))) => answers::json(&serde_json::json!({ "deleted": true })),
+            Ok(Ok(None)) => not_found(),
+            Ok(Err(error)) => {
+                let help = error.help().map_or_else(String::new, |help| format!("; {help}"));
+                answers::error(StatusCode::CONFLICT, &format!("{error}{help}"))
+            }
+            Err(_) => failed(),
         }
     }
 

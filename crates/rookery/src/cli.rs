@@ -17,6 +17,7 @@ mod choice;
 mod fit;
 mod groups;
 mod host;
+mod labels;
 mod live;
 mod new;
 mod percentage;
@@ -29,6 +30,7 @@ pub(crate) use self::{
     choice::ChoiceArgs,
     fit::{DecimalArg, FitArgs, WeightsArg},
     host::{HostApplyArgs, HostArgs, HostAuditArgs, HostCommand},
+    labels::{DeleteArgs, LabelArgs},
     live::{LiveArgs, LiveRunArgs},
     new::{NewArgs, Question},
     predict::PredictArgs,
@@ -119,6 +121,10 @@ pub(crate) enum Command {
     Studies(StudiesArgs),
     /// List the stored runs, the newest first
     Runs(RunsArgs),
+    /// Show or change the tags and the note of a stored run
+    Label(LabelArgs),
+    /// Delete stored runs, after a question
+    Delete(DeleteArgs),
     /// Serve a page with all stored runs and those under way, to this machine's browsers
     Live(LiveArgs),
     /// Report a stored run again: summary to the terminal, report.html beside the store
@@ -424,6 +430,9 @@ pub(crate) struct RunsArgs {
     /// How many are listed at most
     #[arg(long, value_name = "COUNT", default_value_t = 50)]
     pub(crate) most: usize,
+    /// Only runs that have this tag; repeatable
+    #[arg(long, value_name = "WORD")]
+    pub(crate) tag: Vec<String>,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

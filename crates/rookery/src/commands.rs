@@ -9,6 +9,7 @@ mod export;
 mod fit;
 mod guests;
 mod host;
+mod labels;
 mod live;
 mod new;
 mod places;
@@ -57,6 +58,8 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Load(command) => command.run(),
         Command::Verify(command) => command.run(),
         Command::Runs(args) => runs::run(args),
+        Command::Label(args) => labels::label(args),
+        Command::Delete(args) => labels::delete(args),
         Command::Live(args) => live::run(args),
         Command::Studies(args) => studies::run(args),
         Command::New(args) => new::run(args),

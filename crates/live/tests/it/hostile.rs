@@ -12,11 +12,12 @@ use rookery_store::Outcome;
 
 use crate::common::{PATIENCE, Place, name_of, record};
 
-const EVERY_PATH: [&str; 18] = [
+const EVERY_PATH: [&str; 21] = [
     "/",
     "/page.js",
     "/library.js",
     "/run.js",
+    "/labels.js",
     "/comparison.js",
     "/app.js",
     "/searches.js",
@@ -28,6 +29,8 @@ const EVERY_PATH: [&str; 18] = [
     "/api/runs",
     "/api/runs/KEY",
     "/api/runs/KEY/logs",
+    "/api/runs/KEY/labels",
+    "/runs/KEY/export.json",
     "/api/runs/KEY/trials/1",
     "/runs/KEY/report",
     "/compare?base=KEY&new=KEY",

@@ -22,7 +22,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Results",
         &[
-            "runs", "live", "report", "compare", "trend", "export", "predict", "fit",
+            "runs", "live", "report", "compare", "trend", "export", "predict", "fit", "label",
+            "delete",
         ],
     ),
     (

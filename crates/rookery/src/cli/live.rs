@@ -12,6 +12,9 @@ pub(crate) struct LiveArgs {
     /// The page may be served unencrypted at an address that other machines reach
     #[arg(long)]
     pub(crate) confirm_plain_http: bool,
+    /// The page may label and delete runs
+    #[arg(long)]
+    pub(crate) control: bool,
     /// Directory that holds runs; repeatable
     #[arg(
         long,
@@ -35,7 +38,7 @@ pub(crate) struct LiveRunArgs {
         default_missing_value = "127.0.0.1:0"
     )]
     pub(crate) live: Option<SocketAddr>,
-    /// The page may stop the run
+    /// The page may stop the run and change its plan, and label and delete runs
     #[arg(long, requires = "live")]
     pub(crate) control: bool,
     /// The page may be served unencrypted at an address that other machines reach

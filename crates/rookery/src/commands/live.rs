@@ -28,7 +28,8 @@ pub(crate) fn run(args: &LiveArgs) -> Result<Code, Failure> {
         listen: args.listen,
         plain_http_confirmed: args.confirm_plain_http,
         runs: args.runs.clone(),
-        control: None,
+        // There is no run to stop: what is asked of it has no effect.
+        control: args.control.then(|| Control::new(Arc::default())),
         limits: Limits::default(),
     })?;
     output::result(server.url());
