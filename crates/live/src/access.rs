@@ -12,6 +12,8 @@ use hyper::{
     header::{COOKIE, HOST, HeaderName, ORIGIN},
 };
 
+use crate::tls::TlsFiles;
+
 /// Bytes of a secret, from the system's generator: nothing that can be guessed.
 const SECRET_BYTES: usize = 32;
 /// What a browser says of where a request comes from.
@@ -20,6 +22,10 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The secrets of one server, and the names under which it answers.
 pub(crate) struct Access {
     address: SocketAddr,
+    /// Whether connections are encrypted.
+    secure: bool,
+    /// The name that the certificate is for.
+    name: Option<String>,
     token: String,
     session: String,
     form: String,
@@ -41,9 +47,11 @@ impl Access {
     ///
     /// # Errors
     /// When the system's generator cannot be read.
-    pub(crate) fn new(address: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn new(address: SocketAddr, tls: Option<&TlsFiles>) -> io::Result<Self> {
         Ok(Self {
             address,
+            secure: tls.is_some(),
+            name: tls.and_then(|tls| tls.name.clone()),
             token: secret()?,
             session: secret()?,
             form: secret()?,
@@ -57,8 +65,15 @@ impl Access {
             IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::from(std::net::Ipv6Addr::LOCALHOST),
             ip => ip,
         };
-        let address = SocketAddr::new(ip, self.address.port());
-        format!("http://{address}/?token={}", self.token)
+        let address = match &self.name {
+            Some(name) => format!("{name}:{}", self.address.port()),
+            None => SocketAddr::new(ip, self.address.port()).to_string(),
+        };
+        format!("{}{address}/?token={}", self.scheme(), self.token)
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.secure { "https://" } else { "http://" }
     }
 
     /// What a form of the page sends with it.
@@ -78,8 +93,9 @@ impl Access {
 
     /// The value of `Set-Cookie` that lets a browser in.
     pub(crate) fn cookie(&self) -> String {
+        let secure = if self.secure { "; Secure" } else { "" };
         format!(
-            "{}={}; Path=/; HttpOnly; SameSite=Strict",
+            "{}={}; Path=/; HttpOnly; SameSite=Strict{secure}",
             self.cookie_name(),
             self.session
         )
@@ -95,7 +111,7 @@ impl Access {
             .ok_or(Refusal::Host)?;
         if headers.contains_key(ORIGIN) {
             let own = only(headers, &ORIGIN)
-                .and_then(|origin| origin.strip_prefix("http://"))
+                .and_then(|origin| origin.strip_prefix(self.scheme()))
                 .is_some_and(|origin| origin.eq_ignore_ascii_case(host));
             if !own {
                 return Err(Refusal::Origin);
@@ -140,17 +156,26 @@ impl Access {
         format!("rookery-live-{}", self.address.port())
     }
 
-    /// Whether a `Host` is ours: `localhost` or the address itself. One that listens on all
+    /// Whether a `Host` is ours: `localhost`, the name of the certificate or the address itself. One that listens on all
     /// addresses answers under each of them; a name that another site can point here is none.
     fn is_own(&self, host: &str) -> bool {
         let port = self.address.port();
+        let plain_port = if self.secure { 443 } else { 80 };
+        if let Some(name) = &self.name {
+            let with_port = format!("{name}:{port}");
+            if host.eq_ignore_ascii_case(&with_port)
+                || (port == plain_port && host.eq_ignore_ascii_case(name))
+            {
+                return true;
+            }
+        }
         if host.eq_ignore_ascii_case(&format!("localhost:{port}")) {
             let ip = self.address.ip();
             return ip.is_loopback() || ip.is_unspecified();
         }
-        // Browsers leave the port of plain HTTP out.
+        // Browsers leave the usual port out.
         let with_port = match host.parse::<IpAddr>() {
-            Ok(ip) => SocketAddr::new(ip, 80),
+            Ok(ip) => SocketAddr::new(ip, plain_port),
             Err(_) => match host.parse::<SocketAddr>() {
                 Ok(address) => address,
                 Err(_) => return false,
@@ -198,7 +223,28 @@ mod tests {
     use super::*;
 
     fn access(address: &str) -> Access {
-        Access::new(address.parse().expect("an address")).expect("random bytes")
+        Access::new(address.parse().expect("an address"), None).expect("random bytes")
+    }
+
+    #[test]
+    fn an_encrypted_server_answers_under_its_name_and_marks_its_cookie() {
+        let tls = TlsFiles {
+            certificate: "unused".into(),
+            key: "unused".into(),
+            name: Some("bench.example".to_owned()),
+        };
+        let address = "192.0.2.7:8443".parse().expect("an address");
+        let access = Access::new(address, Some(&tls)).expect("random bytes");
+        assert!(access.url().starts_with("https://bench.example:8443/?token="));
+        assert!(access.cookie().ends_with("; Secure"), "{}", access.cookie());
+        let from = |host, origin| access.check_names(&headers(&[("host", host), ("origin", origin)]));
+        for host in ["bench.example:8443", "BENCH.example:8443", "192.0.2.7:8443"] {
+            assert_eq!(from(host, &format!("https://{host}")), Ok(()), "{host}");
+        }
+        let plain = from("bench.example:8443", "http://bench.example:8443");
+        assert_eq!(plain, Err(Refusal::Origin));
+        let other = from("evil.example:8443", "https://evil.example:8443");
+        assert_eq!(other, Err(Refusal::Host));
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {

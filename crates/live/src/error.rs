@@ -1,6 +1,6 @@
 //! Why the page cannot be served, or a view of a run not be shown.
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, path::PathBuf};
 
 use rookery_diagnosis::Diagnosis;
 
@@ -22,6 +22,14 @@ pub enum LiveError {
         #[source]
         source: io::Error,
     },
+    /// The certificate or its key cannot be used.
+    #[error("cannot serve with {path}: {reason}", path = path.display())]
+    Tls {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// There is no random token.
     #[error("cannot draw a random token")]
     Random(#[source] io::Error),
@@ -35,6 +43,7 @@ impl Diagnosis for LiveError {
         match self {
             Self::NotLoopback { .. } => "live::not-loopback",
             Self::Listen { .. } => "live::listen",
+            Self::Tls { .. } => "live::tls",
             Self::Random(_) => "live::random",
             Self::Start(_) => "live::start",
         }
@@ -42,8 +51,11 @@ impl Diagnosis for LiveError {
 
     fn help(&self) -> Option<String> {
         Some(match self {
-            Self::NotLoopback { .. } => "tunnel to a loopback address (`ssh -L`), or add \
-                                         --confirm-plain-http where the network is trusted"
+            Self::NotLoopback { .. } => "tunnel to a loopback address (`ssh -L`), give a certificate \
+                                         (--tls-cert, --tls-key), or add --confirm-plain-http \
+                                         where the network is trusted"
+                .to_owned(),
+            Self::Tls { .. } => "give a certificate and its key as PEM files that this user reads"
                 .to_owned(),
             Self::Listen { address, .. } => format!(
                 "name another address, or port 0 for any free one: `{}:0`",

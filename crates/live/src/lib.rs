@@ -25,9 +25,11 @@ mod server;
 mod site;
 mod stream;
 mod summary;
+mod tls;
 
 pub use control::Control;
 pub use error::LiveError;
 pub use journal::{Journal, PART_BYTES};
 pub use server::{Limits, LiveServer, Options};
 pub use summary::{RunState, RunSummary, TrialCounts};
+pub use tls::TlsFiles;

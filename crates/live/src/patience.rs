@@ -12,20 +12,20 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::{
-    net::TcpStream,
+    io::{AsyncRead, AsyncWrite},
     time::{Sleep, sleep},
 };
 
 /// A connection with a limit on how long its reader takes nothing.
-pub(crate) struct PatientStream {
-    stream: TokioIo<TcpStream>,
+pub(crate) struct PatientStream<S> {
+    stream: TokioIo<S>,
     stall: Duration,
     /// Runs while bytes wait for the reader.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl PatientStream {
-    pub(crate) fn new(stream: TcpStream, stall: Duration) -> Self {
+impl<S: AsyncRead + AsyncWrite + Unpin> PatientStream<S> {
+    pub(crate) fn new(stream: S, stall: Duration) -> Self {
         Self {
             stream: TokioIo::new(stream),
             stall,
@@ -51,7 +51,7 @@ impl PatientStream {
     }
 }
 
-impl Read for PatientStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> Read for PatientStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -61,7 +61,7 @@ impl Read for PatientStream {
     }
 }
 
-impl Write for PatientStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> Write for PatientStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -16,15 +16,18 @@ use std::{
 
 use hyper::{server::conn::http1, service::service_fn};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     runtime::{Builder, Runtime},
     sync::{Semaphore, watch},
     time::{sleep, timeout},
 };
+use tokio_rustls::TlsAcceptor;
 
 use crate::{
     access::Access, answers, control::Control, error::LiveError, library::Library,
     patience::PatientStream, site::Site,
+    tls::TlsFiles,
 };
 
 /// Longest head of a request.
@@ -47,6 +50,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Whether the page may be served unencrypted where other machines reach it.
     pub plain_http_confirmed: bool,
+    /// What it is served encrypted with; unencrypted without.
+    pub tls: Option<TlsFiles>,
     /// The runs directories.
     pub runs: Vec<PathBuf>,
     /// The switches of the run that this process conducts, where the page may use them.
@@ -97,9 +102,11 @@ impl LiveServer {
     /// When the address may not or cannot be listened on.
     pub fn start(options: Options) -> Result<Self, LiveError> {
         let address = options.listen;
-        if !address.ip().to_canonical().is_loopback() && !options.plain_http_confirmed {
+        let safe = address.ip().to_canonical().is_loopback() || options.tls.is_some();
+        if !safe && !options.plain_http_confirmed {
             return Err(LiveError::NotLoopback { address });
         }
+        let tls = options.tls.as_ref().map(TlsFiles::acceptor).transpose()?;
         let runtime = Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(READERS)
@@ -111,7 +118,7 @@ impl LiveServer {
             .block_on(TcpListener::bind(address))
             .map_err(listening)?;
         let address = listener.local_addr().map_err(listening)?;
-        let access = Access::new(address).map_err(LiveError::Random)?;
+        let access = Access::new(address, options.tls.as_ref()).map_err(LiveError::Random)?;
         let library = Arc::new(Library::new(options.runs));
         let (closing, closed) = watch::channel(false);
         let limits = options.limits;
@@ -126,7 +133,8 @@ impl LiveServer {
         spawn("live-library", move || library.work())?;
         let served = Arc::clone(&site);
         let thread = spawn("live", move || {
-            serve(runtime, listener, served, limits, closed)
+            let listening = Listening { listener, tls };
+            serve(runtime, listening, served, limits, closed)
         })?;
         Ok(Self {
             address,
@@ -180,17 +188,23 @@ impl Drop for LiveServer {
     }
 }
 
+/// Where connections come from, and what they are decrypted with.
+struct Listening {
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+}
+
 /// Accept until the end, then let open pages hear of it.
 fn serve(
     runtime: Runtime,
-    listener: TcpListener,
+    listening: Listening,
     site: Arc<Site>,
     limits: Limits,
     closed: watch::Receiver<bool>,
 ) {
     let connections = Arc::new(Semaphore::new(limits.connections as usize));
     runtime.block_on(async {
-        accept(listener, &connections, &site, limits, closed).await;
+        accept(listening, &connections, &site, limits, closed).await;
         // Each connection holds one permit.
         let all = connections.acquire_many(limits.connections);
         let _ = timeout(LAST_WORDS, all).await;
@@ -199,7 +213,7 @@ fn serve(
 }
 
 async fn accept(
-    listener: TcpListener,
+    Listening { listener, tls }: Listening,
     connections: &Arc<Semaphore>,
     site: &Arc<Site>,
     limits: Limits,
@@ -223,10 +237,10 @@ async fn accept(
                 }
             },
         };
-        let site = Arc::clone(site);
+        let (site, tls) = (Arc::clone(site), tls.clone());
         tokio::spawn(async move {
             // A broken connection is the client's matter.
-            let _ = converse(stream, site, limits).await;
+            let _ = receive(stream, tls, site, limits).await;
             drop(permit);
         });
     }
@@ -244,10 +258,29 @@ enum Stage {
     Stream,
 }
 
+/// A connection, decrypted where it is encrypted.
+async fn receive(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    site: Arc<Site>,
+    limits: Limits,
+) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    match tls {
+        None => converse(stream, site, limits).await,
+        Some(tls) => {
+            let stream = timeout(limits.head, tls.accept(stream)).await??;
+            converse(stream, site, limits).await
+        }
+    }
+}
+
 /// One request and its answer: connections are not kept, so that none can be held by saying
 /// nothing.
-async fn converse(stream: TcpStream, site: Arc<Site>, limits: Limits) -> io::Result<()> {
-    stream.set_nodelay(true)?;
+async fn converse<S>(stream: S, site: Arc<Site>, limits: Limits) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let stage = Arc::new(AtomicU8::new(Stage::Head as u8));
     let noted = Arc::clone(&stage);
     let service = service_fn(move |request| {

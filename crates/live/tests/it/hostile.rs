@@ -474,6 +474,7 @@ fn other_machines_reach_it_only_by_the_users_word() {
     let options = |confirmed| Options {
         listen: "0.0.0.0:0".parse().expect("an address"),
         plain_http_confirmed: confirmed,
+        tls: None,
         runs: Vec::new(),
         control: None,
         limits: Limits::default(),

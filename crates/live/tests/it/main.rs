@@ -4,3 +4,4 @@ mod browser;
 mod common;
 mod hostile;
 mod library;
+mod tls;

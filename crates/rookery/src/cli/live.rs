@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
+use rookery_live::TlsFiles;
 
 #[derive(Debug, Args)]
 pub(crate) struct LiveArgs {
@@ -10,8 +11,10 @@ pub(crate) struct LiveArgs {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
     /// The page may be served unencrypted at an address that other machines reach
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tls_cert")]
     pub(crate) confirm_plain_http: bool,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
     /// The page may label and delete runs
     #[arg(long)]
     pub(crate) control: bool,
@@ -42,6 +45,33 @@ pub(crate) struct LiveRunArgs {
     #[arg(long, requires = "live")]
     pub(crate) control: bool,
     /// The page may be served unencrypted at an address that other machines reach
-    #[arg(long, requires = "live")]
+    #[arg(long, requires = "live", conflicts_with = "tls_cert")]
     pub(crate) confirm_plain_http: bool,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+}
+
+/// What a page is served encrypted with.
+#[derive(Debug, Args)]
+pub(crate) struct TlsArgs {
+    /// Serve the page encrypted, with this certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of that certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// The host name that the certificate is for: the page answers under it, too
+    #[arg(long, value_name = "NAME", requires = "tls_cert")]
+    tls_name: Option<String>,
+}
+
+impl TlsArgs {
+    /// The files, where they were named.
+    pub(crate) fn files(&self) -> Option<TlsFiles> {
+        Some(TlsFiles {
+            certificate: self.tls_cert.clone()?,
+            key: self.tls_key.clone()?,
+            name: self.tls_name.clone(),
+        })
+    }
 }

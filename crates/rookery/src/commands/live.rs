@@ -27,6 +27,7 @@ pub(crate) fn run(args: &LiveArgs) -> Result<Code, Failure> {
     let server = start(Options {
         listen: args.listen,
         plain_http_confirmed: args.confirm_plain_http,
+        tls: args.tls.files(),
         runs: args.runs.clone(),
         // There is no run to stop: what is asked of it has no effect.
         control: args.control.then(|| Control::new(Arc::default())),
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &LiveArgs) -> Result<Code, Failure> {
 fn start(options: Options) -> Result<LiveServer, Failure> {
     LiveServer::start(options).map_err(|error| {
         let code = match error {
-            LiveError::NotLoopback { .. } => Code::Usage,
+            LiveError::NotLoopback { .. } | LiveError::Tls { .. } => Code::Usage,
             _ => Code::Host,
         };
         Failure::from_error(code, &error)
@@ -70,6 +71,7 @@ impl LiveRun {
         let options = asked.map(|(args, listen)| Options {
             listen,
             plain_http_confirmed: args.confirm_plain_http,
+            tls: args.tls.files(),
             runs: vec![runs.to_owned()],
             control: args.control.then(|| control.clone()),
             limits: Limits::default(),

@@ -77,6 +77,7 @@ impl Place {
         let mut options = Options {
             listen: "127.0.0.1:0".parse().expect("an address"),
             plain_http_confirmed: false,
+            tls: None,
             runs: vec![self.path().to_owned()],
             control: None,
             limits: Limits::default(),
