@@ -6,6 +6,7 @@ mod guests;
 mod http;
 mod isolation;
 mod lamp;
+mod live;
 mod load;
 mod mva;
 mod open;
@@ -26,14 +27,15 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "guests" => guests::run(args),
         "http" => http::run(args),
         "isolation" => isolation::run(args),
+        "live" => live::run(args),
         "load" => load::run(args),
         "mva" => mva::run(args),
         "open" => open::run(args),
         "pages" => pages::run(args),
         "simulate" => simulate::run(args),
         _ => Err(format!(
-            "no benchmark is called `{what}`; there are data, driver, guests, http, isolation, load, \
-             mva, open, pages and simulate"
+            "no benchmark is called `{what}`; there are data, driver, guests, http, isolation, live, \
+             load, mva, open, pages and simulate"
         )),
     }
 }

@@ -1,6 +1,9 @@
 //! The store itself, and the journal of its trials.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use rookery_study::Trial;
 use rusqlite::{Connection, Transaction, params};
@@ -114,10 +117,25 @@ impl Store {
         if rows.len() != self.header.plan.trials.len() {
             return Err(self.damaged("trials", Damage::OtherTrials));
         }
+        let mut reasons = self.all_reasons()?;
         for row in &mut rows {
-            row.reasons = self.reasons(row.trial.id)?;
+            row.reasons = reasons.remove(&row.trial.id).unwrap_or_default();
         }
         Ok(rows)
+    }
+
+    /// The reasons of all trials in one query: a run may have thousands of trials.
+    fn all_reasons(&self) -> Result<HashMap<u32, Vec<Reason>>, StoreError> {
+        let sql = "SELECT trial, code, reason FROM reasons ORDER BY trial, position";
+        let mut all: HashMap<u32, Vec<Reason>> = HashMap::new();
+        self.visit("reasons", sql, [], |cells| {
+            all.entry(cells.small("trial")?).or_default().push(Reason {
+                code: cells.text("code")?,
+                text: cells.text("reason")?,
+            });
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// Every attempt at every trial.
@@ -319,7 +337,12 @@ impl Store {
 
     fn trial_row(&self, cells: &Cells<'_>) -> Result<TrialRow, Damage> {
         let id = cells.small("trial")?;
-        let planned = self.header.plan.trials.iter().find(|trial| trial.id == id);
+        let trials = &self.header.plan.trials;
+        // They stand in the order of their numbers, in every plan that we made.
+        let at_place = (id as usize).checked_sub(1).and_then(|place| trials.get(place));
+        let planned = at_place
+            .filter(|trial| trial.id == id)
+            .or_else(|| trials.iter().find(|trial| trial.id == id));
         let trial: Trial = planned.ok_or(Damage::UnplannedTrial { trial: id })?.clone();
         Ok(TrialRow {
             trial,
