@@ -70,6 +70,11 @@ fn a_run_is_watched_and_stopped_after_its_trial_by_its_page() {
         journal.contains("\"steady\"") && journal.contains("\"run-ended\""),
         "{journal}"
     );
+    let events: Vec<Value> = journal
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    assert_seconds_told(&events);
     let trend = place
         .rookery(&["trend", &study])
         .output()
@@ -80,6 +85,42 @@ fn a_run_is_watched_and_stopped_after_its_trial_by_its_page() {
         "{}",
         text(&trend.stdout)
     );
+}
+
+/// Each whole second of the load was told once, with what its users and its host did.
+fn assert_seconds_told(events: &[Value]) {
+    let started = events
+        .iter()
+        .find(|event| event["event"] == "load-started")
+        .expect("the load was announced");
+    let guests = started["groups"][0]["guests"].as_array().expect("guests");
+    assert_eq!(guests.len(), 1, "{started}");
+    let details: Vec<&Value> = events
+        .iter()
+        .map(|event| &event["detail"])
+        .filter(|detail| !detail.is_null())
+        .collect();
+    let seconds: Vec<u64> = details
+        .iter()
+        .filter_map(|detail| detail["second"].as_u64())
+        .collect();
+    let expected: Vec<u64> = (seconds[0]..seconds[0] + seconds.len() as u64).collect();
+    assert_eq!(seconds, expected, "each once, in order");
+    let sum = |of: &dyn Fn(&Value) -> Option<u64>| -> u64 {
+        details.iter().filter_map(|detail| of(detail)).sum()
+    };
+    let requests = sum(&|detail| detail["groups"][0]["requests"].as_u64());
+    assert!(requests > 0, "{details:?}");
+    let of_guests = sum(&|detail| detail["groups"][0]["guests"][0][0].as_u64());
+    assert_eq!(of_guests, requests, "one guest is the whole group");
+    let known = |name: &str| {
+        details
+            .iter()
+            .any(|detail| detail[name].as_f64().is_some_and(|value| value > 0.0))
+    };
+    assert!(known("host_cores") && known("driver_cores"), "{details:?}");
+    let timed = |detail: &&&Value| detail["groups"][0]["p95_ms"].as_f64() > Some(0.0);
+    assert!(details.iter().any(|detail| timed(&detail)), "{details:?}");
 }
 
 struct Client {
