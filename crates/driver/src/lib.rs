@@ -54,8 +54,8 @@ pub use record::{
 pub use results::{GuestLoad, LoadDescription, ThreadResults};
 pub use rookery_stats::faults::faults;
 pub use threads::{
-    CpuUse, LoadEnd, Placement, SWEEP, SecondBoard, ThreadStatus, ThreadTask, ThreadUsers, TrialControl,
-    TrialMonitor, UserCounts, local_runtime, run_together, supervise,
+    CpuUse, LoadEnd, Placement, SWEEP, SecondBoard, ThreadStatus, ThreadTask, ThreadUsers,
+    TrialControl, TrialMonitor, UserCounts, local_runtime, run_together, supervise,
 };
 pub use tls::{AnyCertificate, RootsError, signed_by};
 pub use virtual_time::{Played, Request, System, VirtualLoad, VirtualUser, VirtualUsers, play};

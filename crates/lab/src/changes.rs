@@ -119,7 +119,11 @@ impl PlanChange {
             Self::AddPoint { .. } => ("a load", "above 0"),
             _ => ("the number of repeats", "1 to 100"),
         };
-        if sound { Ok(()) } else { Err(ChangeError::OutOfRange { what, range }) }
+        if sound {
+            Ok(())
+        } else {
+            Err(ChangeError::OutOfRange { what, range })
+        }
     }
 }
 
@@ -139,7 +143,10 @@ impl PlanChanges {
     }
 
     fn next(&self) -> Option<PlanChange> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front()
     }
 }
 
@@ -184,7 +191,11 @@ fn make_one(
         PlanChange::AddPoint { like, load } => add(like, load, &mut plan, &header.host.facts),
     };
     let done = done.and_then(|text| {
-        if plan.trials.len() > MOST_TRIALS { Err(ChangeError::TooLong) } else { Ok(text) }
+        if plan.trials.len() > MOST_TRIALS {
+            Err(ChangeError::TooLong)
+        } else {
+            Ok(text)
+        }
     });
     if done.is_ok() {
         store.grow_plan(plan)?;
@@ -224,7 +235,10 @@ fn skip(
     }
     search.stuck = Some(SKIPPED_SEARCH.to_owned());
     let (number, label) = (search.id, search.label());
-    let of_it = plan.points.iter().filter(|point| point.search == Some(number));
+    let of_it = plan
+        .points
+        .iter()
+        .filter(|point| point.search == Some(number));
     let points: Vec<u32> = of_it.map(|point| point.id).collect();
     store.grow_plan(plan)?;
     for point in points {
@@ -250,15 +264,12 @@ fn repeat(
     let before = plan.trials.len();
     plan.add_repeats(id, count);
     let added = trials(plan.trials.len() - before);
-    Ok(Ok(format!("the user added {count} repeats of point {id} ({label}): {added} more")))
+    Ok(Ok(format!(
+        "the user added {count} repeats of point {id} ({label}): {added} more"
+    )))
 }
 
-fn add(
-    like: u32,
-    load: f64,
-    plan: &mut Plan,
-    host: &HostFacts,
-) -> Result<String, ChangeError> {
+fn add(like: u32, load: f64, plan: &mut Plan, host: &HostFacts) -> Result<String, ChangeError> {
     let before = plan.trials.len();
     let ids = plan.add_point(like, load, host)?;
     let labels: Vec<String> = ids
@@ -267,7 +278,10 @@ fn add(
         .map(|point| format!("{} ({})", point.id, point.label()))
         .collect();
     let added = trials(plan.trials.len() - before);
-    Ok(format!("the user added point {}: {added} more", labels.join(", ")))
+    Ok(format!(
+        "the user added point {}: {added} more",
+        labels.join(", ")
+    ))
 }
 
 /// The points that the user took out of the plan: those with a trial that was skipped.

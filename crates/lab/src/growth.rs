@@ -356,7 +356,9 @@ fn add_for_width(plan: &mut Plan, study: &Study, target: f64, known: &[TrialData
 
 /// The points that the user took out of the plan.
 fn skipped_points(known: &[TrialData]) -> HashSet<u32> {
-    let skipped = known.iter().filter(|trial| trial.row.status == TrialStatus::Skipped);
+    let skipped = known
+        .iter()
+        .filter(|trial| trial.row.status == TrialStatus::Skipped);
     skipped.map(|trial| trial.row.trial.point).collect()
 }
 

@@ -165,7 +165,10 @@ mod tests {
     fn labels_are_kept_beside_the_store_and_taken_away() {
         let run = tempfile::tempdir().expect("a directory");
         assert!(RunLabels::read(run.path()).is_empty());
-        let own = labels(&["baseline", "kernel:6.1", "größe"], "before the disk was changed\n");
+        let own = labels(
+            &["baseline", "kernel:6.1", "größe"],
+            "before the disk was changed\n",
+        );
         own.write(run.path()).expect("kept");
         assert_eq!(RunLabels::read(run.path()), own);
         RunLabels::default().write(run.path()).expect("kept");
@@ -180,8 +183,14 @@ mod tests {
         assert!(labels(&[&"x".repeat(41)], "").check().is_err());
         let many: Vec<String> = (0..21).map(|number| number.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert!(matches!(labels(&many, "").check(), Err(LabelError::TooMany)));
-        assert!(matches!(labels(&[], &"x".repeat(4_001)).check(), Err(LabelError::Note)));
+        assert!(matches!(
+            labels(&many, "").check(),
+            Err(LabelError::TooMany)
+        ));
+        assert!(matches!(
+            labels(&[], &"x".repeat(4_001)).check(),
+            Err(LabelError::Note)
+        ));
         let run = tempfile::tempdir().expect("a directory");
         for text in ["no JSON", "{\"tags\":[\"<b>\"]}", "{\"other\":1}"] {
             fs::write(run.path().join(FILE), text).expect("written");
@@ -191,6 +200,9 @@ mod tests {
         fs::write(&other, "{\"tags\":[\"a\"]}").expect("written");
         fs::remove_file(run.path().join(FILE)).expect("removed");
         std::os::unix::fs::symlink(&other, run.path().join(FILE)).expect("a link");
-        assert!(RunLabels::read(run.path()).is_empty(), "a link is not followed");
+        assert!(
+            RunLabels::read(run.path()).is_empty(),
+            "a link is not followed"
+        );
     }
 }

@@ -74,7 +74,9 @@ pub fn delete(base: &Path, directory: &Path) -> Result<(), DeleteError> {
     }
     // A store that cannot be read has no id: nothing on the host can be told to be of it.
     let run = Store::open_read_only(store_in(&path)).and_then(|store| store.header());
-    let run = run.ok().and_then(|header| RunId::try_from(header.run_id).ok());
+    let run = run
+        .ok()
+        .and_then(|header| RunId::try_from(header.run_id).ok());
     let held = RunDir::reopen(&path, run.clone().unwrap_or_else(nobody))?;
     if let Some(run) = run {
         let labels = lab_pool::labels(&run);
@@ -119,16 +121,27 @@ mod tests {
         }
         let stored = |base: &Path| {
             let dir = RunDir::create(base, "study").expect("a run");
-            drop(Store::create(dir.store(), &header("s.toml", STUDY, host_facts())).expect("a store"));
+            drop(
+                Store::create(dir.store(), &header("s.toml", STUDY, host_facts()))
+                    .expect("a store"),
+            );
             dir
         };
         let (own, foreign) = (stored(&base), stored(&elsewhere));
         let (path, other) = (own.path().to_owned(), foreign.path().to_owned());
-        assert!(matches!(delete(&base, &path), Err(DeleteError::Lab(LabError::Busy { .. }))));
+        assert!(matches!(
+            delete(&base, &path),
+            Err(DeleteError::Lab(LabError::Busy { .. }))
+        ));
         drop((own, foreign));
         symlink(&other, base.join("link")).expect("a link");
         fs::create_dir(base.join("no-run")).expect("a directory");
-        for wrong in [other.clone(), base.join("link"), base.join("no-run"), base.clone()] {
+        for wrong in [
+            other.clone(),
+            base.join("link"),
+            base.join("no-run"),
+            base.clone(),
+        ] {
             assert!(delete(&base, &wrong).is_err(), "{}", wrong.display());
         }
         fs::write(path.join("report.html"), "a report").expect("written");

@@ -5,8 +5,8 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::{
     Response, StatusCode,
     header::{
-        CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
-        REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+        CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+        HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
     },
 };
 use serde::Serialize;
@@ -43,7 +43,12 @@ pub(crate) fn sandboxed(html: Bytes, policy: &str) -> Answer {
 
 /// A document that a browser saves.
 pub(crate) fn download(document: Download) -> Answer {
-    let mut answer = with_policy(StatusCode::OK, "application/json", NO_POLICY, document.bytes);
+    let mut answer = with_policy(
+        StatusCode::OK,
+        "application/json",
+        NO_POLICY,
+        document.bytes,
+    );
     let name = format!("attachment; filename=\"{}\"", document.name);
     if let Ok(name) = HeaderValue::from_str(&name) {
         answer.headers_mut().insert(CONTENT_DISPOSITION, name);

@@ -51,12 +51,15 @@ impl Diagnosis for LiveError {
 
     fn help(&self) -> Option<String> {
         Some(match self {
-            Self::NotLoopback { .. } => "tunnel to a loopback address (`ssh -L`), give a certificate \
+            Self::NotLoopback { .. } => {
+                "tunnel to a loopback address (`ssh -L`), give a certificate \
                                          (--tls-cert, --tls-key), or add --confirm-plain-http \
                                          where the network is trusted"
-                .to_owned(),
-            Self::Tls { .. } => "give a certificate and its key as PEM files that this user reads"
-                .to_owned(),
+                    .to_owned()
+            }
+            Self::Tls { .. } => {
+                "give a certificate and its key as PEM files that this user reads".to_owned()
+            }
             Self::Listen { address, .. } => format!(
                 "name another address, or port 0 for any free one: `{}:0`",
                 address.ip()

@@ -57,12 +57,18 @@ struct ErrorView {
 pub(crate) fn present(directory: &Path) -> Vec<GuestLines> {
     let mut all = Vec::new();
     // A directory that is gone or cannot be read has no guests.
-    for place in entries(directory, |name| name == "guests" || name.starts_with("guests-")) {
+    for place in entries(directory, |name| {
+        name == "guests" || name.starts_with("guests-")
+    }) {
         for file in entries(&place.join("logs"), |name| name.ends_with(".log")) {
             if all.len() >= MOST_GUESTS {
                 return all;
             }
-            let guest = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let guest = file
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             if let Ok(text) = tail(&file) {
                 all.push(GuestLines { guest, text });
             }
@@ -89,14 +95,20 @@ pub(crate) fn trial(directory: &Path, trial: u32) -> Result<Option<TrialDetail>,
         }),
         outcome: rule.outcome,
     });
-    let guests = record.measurement.iter().flat_map(|measured| &measured.guests);
+    let guests = record
+        .measurement
+        .iter()
+        .flat_map(|measured| &measured.guests);
     let errors = guests.flat_map(|guest| {
         guest.errors.iter().map(|tally| ErrorView {
             guest: guest.guest.clone(),
             class: tally.class.name(),
             sub_class: tally.sub_class.clone(),
             count: tally.count,
-            example: tally.examples.first().map_or_else(String::new, |one| one.detail.clone()),
+            example: tally
+                .examples
+                .first()
+                .map_or_else(String::new, |one| one.detail.clone()),
         })
     });
     Ok(Some(TrialDetail {
@@ -123,7 +135,11 @@ fn entries(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<std::path::Pa
     let mut found: Vec<_> = read
         .filter_map(Result::ok)
         .filter(|entry| entry.file_name().to_str().is_some_and(&wanted))
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_file()))
+        .filter(|entry| {
+            entry
+                .file_type()
+                .is_ok_and(|kind| kind.is_dir() || kind.is_file())
+        })
         .map(|entry| entry.path())
         .collect();
     found.sort();

@@ -230,10 +230,15 @@ fn means(trials: &[TrialView]) -> BTreeMap<u32, Vec<MeanView>> {
     let of_point = |values: Vec<f64>| {
         let first = values.len().saturating_sub(MOST_MEANS) + 1;
         let prefixes = (first..=values.len()).map(|count| &values[..count]);
-        prefixes.filter_map(Summary::from_values).map(MeanView::new).collect()
+        prefixes
+            .filter_map(Summary::from_values)
+            .map(MeanView::new)
+            .collect()
     };
     let points = values.into_iter();
-    points.map(|(point, values)| (point, of_point(values))).collect()
+    points
+        .map(|(point, values)| (point, of_point(values)))
+        .collect()
 }
 
 impl MeanView {
@@ -369,8 +374,9 @@ mod tests {
 
     #[test]
     fn a_point_has_its_mean_after_each_good_trial() {
-        let mut trials: Vec<TrialView> =
-            [(1, 10.0), (2, 11.0), (3, 12.0)].map(|(id, value)| trial(id, value)).into();
+        let mut trials: Vec<TrialView> = [(1, 10.0), (2, 11.0), (3, 12.0)]
+            .map(|(id, value)| trial(id, value))
+            .into();
         trials.push(TrialView {
             status: TrialStatus::Void,
             ..trial(4, 99.0)
@@ -380,9 +386,15 @@ mod tests {
             ..trial(5, 99.0)
         });
         let means = &means(&trials)[&1];
-        assert_eq!(means.iter().map(|mean| mean.trials).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(
+            means.iter().map(|mean| mean.trials).collect::<Vec<_>>(),
+            [1, 2, 3]
+        );
         assert!(means[1].half_width.is_none(), "two trials have no interval");
         let half_width = means[2].half_width.expect("three have one");
-        assert!((half_width - 4.302_653 / 3f64.sqrt()).abs() < 1e-5, "{half_width}");
+        assert!(
+            (half_width - 4.302_653 / 3f64.sqrt()).abs() < 1e-5,
+            "{half_width}"
+        );
     }
 }

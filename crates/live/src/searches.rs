@@ -63,7 +63,11 @@ pub(crate) fn views(
         return Ok(Vec::new());
     }
     // Of a run only those trials are read that a search knows of.
-    let ladder: HashSet<u32> = plan.searches.iter().flat_map(|search| search.ladder.clone()).collect();
+    let ladder: HashSet<u32> = plan
+        .searches
+        .iter()
+        .flat_map(|search| search.ladder.clone())
+        .collect();
     let probed = plan.points.iter().filter(|point| point.search.is_some());
     let points: HashSet<u32> = probed.map(|point| point.id).chain(ladder).collect();
     let mut trials = Vec::new();
@@ -91,14 +95,18 @@ fn view(header: &RunHeader, search: &Search, trials: &[TrialData]) -> SearchView
     };
     let unit = search.over.unit();
     let open = search.stuck.is_none()
-        && answer.as_ref().is_none_or(|answer| {
-            answer.ending == rookery_model::search::Ending::Interrupted
-        });
+        && answer
+            .as_ref()
+            .is_none_or(|answer| answer.ending == rookery_model::search::Ending::Interrupted);
     let said = answer.filter(|_| !steps.is_empty());
     let said = said.map_or_else(String::new, |answer| {
         let sentence = answer.sentence(unit);
         // It goes on: nothing was interrupted.
-        if open { sentence.replace("; interrupted", "") } else { sentence }
+        if open {
+            sentence.replace("; interrupted", "")
+        } else {
+            sentence
+        }
     });
     SearchView {
         id: search.id,
@@ -107,7 +115,10 @@ fn view(header: &RunHeader, search: &Search, trials: &[TrialData]) -> SearchView
         unit: unit.to_owned(),
         lowest: search.lowest,
         highest: search.highest,
-        answer: search.stuck.as_ref().map_or(said, |stuck| format!("ended early: {stuck}")),
+        answer: search
+            .stuck
+            .as_ref()
+            .map_or(said, |stuck| format!("ended early: {stuck}")),
         open,
         steps: steps.into_iter().map(step_view).collect(),
     }

@@ -26,8 +26,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{
     access::Access, answers, control::Control, error::LiveError, library::Library,
-    patience::PatientStream, site::Site,
-    tls::TlsFiles,
+    patience::PatientStream, site::Site, tls::TlsFiles,
 };
 
 /// Longest head of a request.

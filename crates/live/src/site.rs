@@ -336,7 +336,8 @@ impl Site {
             Err(answer) => return *answer,
         };
         let (library, key) = (Arc::clone(&self.library), key.to_owned());
-        match spawn_blocking(move || library.label(&key, &labels).map(|done| (done, labels))).await {
+        match spawn_blocking(move || library.label(&key, &labels).map(|done| (done, labels))).await
+        {
             Ok(Ok((Some(()), labels))) => answers::json(&labels),
             Ok(Ok((None, _))) => not_found(),
             Ok(Err(error)) => answers::error(StatusCode::BAD_REQUEST, &error.to_string()),
@@ -356,7 +357,9 @@ impl Site {
             Ok(Ok(Some(()))) => answers::json(&serde_json::json!({ "deleted": true })),
             Ok(Ok(None)) => not_found(),
             Ok(Err(error)) => {
-                let help = error.help().map_or_else(String::new, |help| format!("; {help}"));
+                let help = error
+                    .help()
+                    .map_or_else(String::new, |help| format!("; {help}"));
                 answers::error(StatusCode::CONFLICT, &format!("{error}{help}"))
             }
             Err(_) => failed(),
@@ -364,7 +367,10 @@ impl Site {
     }
 
     /// What is asked of the run, by a page that may do so.
-    async fn asked<T: DeserializeOwned>(&self, body: Incoming) -> Result<(&Control, T), Box<Answer>> {
+    async fn asked<T: DeserializeOwned>(
+        &self,
+        body: Incoming,
+    ) -> Result<(&Control, T), Box<Answer>> {
         let Some(control) = &self.control else {
             return Err(Box::new(answers::error(
                 StatusCode::FORBIDDEN,

@@ -14,12 +14,7 @@ use hyper::body::Frame;
 use serde::Serialize;
 use tokio::{sync::OwnedSemaphorePermit, sync::watch, time::sleep};
 
-use crate::{
-    journal::JournalReader,
-    library::Library,
-    overview::Overview,
-    summary::RunState,
-};
+use crate::{journal::JournalReader, library::Library, overview::Overview, summary::RunState};
 
 /// Time between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -54,7 +54,13 @@ impl Sampler {
             let go = placed.is_ok();
             let _ = report.send(placed);
             if go {
-                sample(subjects, origin, interval.max(LEAST_INTERVAL), &stopped, &latest)
+                sample(
+                    subjects,
+                    origin,
+                    interval.max(LEAST_INTERVAL),
+                    &stopped,
+                    &latest,
+                )
             } else {
                 Vec::new()
             }

@@ -146,7 +146,13 @@ fn sample(
     let Some(start) = state.started() else {
         return Ok(Vec::new());
     };
-    let sampler = Sampler::start(subjects, start, config.interval, &config.cpus, state.usage())?;
+    let sampler = Sampler::start(
+        subjects,
+        start,
+        config.interval,
+        &config.cpus,
+        state.usage(),
+    )?;
     state.wait_for_end();
     Ok(sampler.stop())
 }

@@ -339,7 +339,9 @@ impl Store {
         let id = cells.small("trial")?;
         let trials = &self.header.plan.trials;
         // They stand in the order of their numbers, in every plan that we made.
-        let at_place = (id as usize).checked_sub(1).and_then(|place| trials.get(place));
+        let at_place = (id as usize)
+            .checked_sub(1)
+            .and_then(|place| trials.get(place));
         let planned = at_place
             .filter(|trial| trial.id == id)
             .or_else(|| trials.iter().find(|trial| trial.id == id));

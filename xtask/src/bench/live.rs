@@ -102,7 +102,9 @@ impl Server {
         let text = fs::read_to_string(path).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|line| line.split_whitespace().next());
-        kib.and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1024.0
+        kib.and_then(|kib| kib.parse::<f64>().ok())
+            .unwrap_or(f64::NAN)
+            / 1024.0
     }
 }
 

@@ -19,8 +19,8 @@ pub(crate) use little::{Population, little_error};
 pub(crate) use merge::guest;
 pub use operation::{Outcome, Timing};
 pub(crate) use second::second_of;
-pub(crate) use view::{GuestNews, sample_of};
 pub use view::{FaultCount, GuestSecond, LoadSecond};
+pub(crate) use view::{GuestNews, sample_of};
 pub use wait::Pause;
 
 use self::{operation::OperationRecord, second::Series, tally::Tallies, wait::Waits};

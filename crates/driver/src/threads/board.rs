@@ -45,7 +45,9 @@ impl SecondBoard {
             return;
         }
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.guests.resize_with(recorders.len(), GuestNews::default);
+        shown
+            .guests
+            .resize_with(recorders.len(), GuestNews::default);
         for (known, recorder) in shown.guests.iter_mut().zip(recorders) {
             known.add(recorder.news(second));
         }
@@ -98,19 +100,31 @@ impl LoadView {
         let given = given.collect();
         self.next = self.next.max(whole);
         let next = self.next;
-        self.guests.iter_mut().for_each(|guest| guest.forget_before(next));
+        self.guests
+            .iter_mut()
+            .for_each(|guest| guest.forget_before(next));
         given
     }
 
     fn second(&self, second: u32) -> LoadSecond {
         let all = GuestSecond {
-            requests: sample_of(second, self.guests.iter().map(|guest| guest.requests.as_slice())),
-            main: sample_of(second, self.guests.iter().map(|guest| guest.main.as_slice())),
+            requests: sample_of(
+                second,
+                self.guests.iter().map(|guest| guest.requests.as_slice()),
+            ),
+            main: sample_of(
+                second,
+                self.guests.iter().map(|guest| guest.main.as_slice()),
+            ),
         };
         LoadSecond {
             second,
             all,
-            guests: self.guests.iter().map(|guest| guest.second(second)).collect(),
+            guests: self
+                .guests
+                .iter()
+                .map(|guest| guest.second(second))
+                .collect(),
             faults: Vec::new(),
             lag_p99_us: 0,
             lag_max_us: 0,
@@ -147,14 +161,22 @@ mod tests {
     const PART: OperationId = OperationId::new(1);
 
     fn recorder() -> Recorder {
-        let window = Span { start: 0, end: 10 * S };
+        let window = Span {
+            start: 0,
+            end: 10 * S,
+        };
         Recorder::new(window, false, 2).showing(UNIT)
     }
 
     fn request(recorder: &mut Recorder, operation: OperationId, done: Nanos, ms: Nanos) {
         let service = ms * 1_000_000;
         let sent = done.saturating_sub(service);
-        let timing = Timing { intended: sent, sent, done, service };
+        let timing = Timing {
+            intended: sent,
+            sent,
+            done,
+            service,
+        };
         recorder.request(operation, timing, Outcome::Success);
     }
 
@@ -175,7 +197,11 @@ mod tests {
         request(&mut b[0], UNIT, S / 2, 30);
         request(&mut b[0], PART, S / 2, 500);
         statuses[0].seconds.publish(&mut a, &lag, S + 1);
-        assert_eq!(seconds(&mut view, &statuses, 1), [], "one thread has not shown it");
+        assert_eq!(
+            seconds(&mut view, &statuses, 1),
+            [],
+            "one thread has not shown it"
+        );
         statuses[1].seconds.publish(&mut b, &lag, S + 2);
         let given = view.seconds(&statuses, 1);
         assert_eq!(given.len(), 1);
@@ -196,7 +222,9 @@ mod tests {
         let statuses = [ThreadStatus::default(), ThreadStatus::default()];
         let mut a = [recorder()];
         request(&mut a[0], UNIT, S / 2, 10);
-        statuses[0].seconds.publish(&mut a, &Latencies::new(), 9 * S);
+        statuses[0]
+            .seconds
+            .publish(&mut a, &Latencies::new(), 9 * S);
         let mut view = LoadView::default();
         let given = seconds(&mut view, &statuses, 9);
         assert_eq!(given.len(), 6, "{given:?}");
@@ -211,7 +239,9 @@ mod tests {
         let mut view = LoadView::default();
         let mut count = |second: u64| {
             a[0].failure(fault, second * S, UNIT, b"");
-            statuses[0].seconds.publish(&mut a, &Latencies::new(), (second + 1) * S);
+            statuses[0]
+                .seconds
+                .publish(&mut a, &Latencies::new(), (second + 1) * S);
             let given = view.seconds(&statuses, u32::try_from(second + 1).expect("small"));
             given.last().map(|one| one.faults[0].count)
         };
@@ -224,7 +254,9 @@ mod tests {
         let mut a = [recorder()];
         for second in 0..1_000u64 {
             request(&mut a[0], UNIT, second * S, 1);
-            status.seconds.publish(&mut a, &Latencies::new(), (second + 1) * S);
+            status
+                .seconds
+                .publish(&mut a, &Latencies::new(), (second + 1) * S);
         }
         let shown = status.seconds.shown.lock().expect("no panic");
         assert!(shown.guests[0].requests.len() <= 16 && shown.guests[0].main.len() <= 16);

@@ -10,8 +10,8 @@ use rookery_stats::{ResourceSample, SecondSample};
 use super::context::{TrialContext, TrialRunner};
 use crate::{
     event::{
-        Event, GroupDetail, GuestDetail, Listener, LoadDetail, LoadLimit, LoadedGroup,
-        LoadedGuest, MOST_TOLD,
+        Event, GroupDetail, GuestDetail, Listener, LoadDetail, LoadLimit, LoadedGroup, LoadedGuest,
+        MOST_TOLD,
     },
     guest_set::GuestSet,
 };
@@ -69,10 +69,13 @@ impl<'a> LoadReporter<'a> {
                 let operation = info.main_operation();
                 let named = guests.guests()[group.range()].iter();
                 let users = group.point.each_guest().map(|guest| guest.users());
-                let told = named.zip(users).take(MOST_TOLD).map(|(guest, users)| LoadedGuest {
-                    name: guest.name().to_owned(),
-                    users,
-                });
+                let told = named
+                    .zip(users)
+                    .take(MOST_TOLD)
+                    .map(|(guest, users)| LoadedGuest {
+                        name: guest.name().to_owned(),
+                        users,
+                    });
                 LoadedGroup {
                     name: group.name().to_owned(),
                     operation: operation.to_owned(),
@@ -140,7 +143,11 @@ impl<'a> LoadReporter<'a> {
     }
 
     fn event(&self, own: &Progress, said: &mut Said, state: &LoadState) -> Event {
-        let arrivals: Vec<f64> = said.rates.iter().filter_map(|rates| rates.arrivals_per_s).collect();
+        let arrivals: Vec<f64> = said
+            .rates
+            .iter()
+            .filter_map(|rates| rates.arrivals_per_s)
+            .collect();
         Event::Load {
             trial: self.trial,
             phase: own.phase.to_string(),
@@ -168,7 +175,11 @@ impl<'a> LoadReporter<'a> {
         let cores = |subject: &str| usage_of(subject).map(|sample| rounded(sample.cpu_cores));
         let groups = self.groups.iter().zip(&said.seconds);
         let groups = groups.map(|(group, second)| group_detail(group, second.as_ref(), &cores));
-        let lags = said.seconds.iter().flatten().map(|second| second.lag_p99_us);
+        let lags = said
+            .seconds
+            .iter()
+            .flatten()
+            .map(|second| second.lag_p99_us);
         Some(LoadDetail {
             second,
             lag_p99_us: lags.max().unwrap_or(0),
@@ -280,9 +291,14 @@ mod tests {
         assert_eq!(every_s(&[group(2)], 1_800.0), 1);
         assert_eq!(every_s(&[group(64)], 60.0), 1);
         let steps = every_s(&[group(64)], 36_000.0);
-        let one = serde_json::to_string(&detail(64)).expect("plain data").len();
+        let one = serde_json::to_string(&detail(64))
+            .expect("plain data")
+            .len();
         let all = one as f64 * 36_000.0 / f64::from(steps);
-        assert!((0.3 * DETAIL_BYTES..1.5 * DETAIL_BYTES).contains(&all), "{steps}: {all}");
+        assert!(
+            (0.3 * DETAIL_BYTES..1.5 * DETAIL_BYTES).contains(&all),
+            "{steps}: {all}"
+        );
     }
 
     fn detail(guests: u32) -> LoadDetail {

@@ -72,7 +72,13 @@ fn start(document: &Document) -> impl FnOnce(&Conductor<'_>) -> Summary + '_ {
     move |conductor| {
         let file = Path::new("changed.toml");
         conductor
-            .start(file, document.text(), &[], document.study(), &plan(document))
+            .start(
+                file,
+                document.text(),
+                &[],
+                document.study(),
+                &plan(document),
+            )
             .expect("a run")
     }
 }
@@ -81,7 +87,8 @@ fn start(document: &Document) -> impl FnOnce(&Conductor<'_>) -> Summary + '_ {
 fn standing(store: &Store) -> BTreeMap<(u32, String), u32> {
     let mut all = BTreeMap::new();
     for row in store.trials().expect("trials") {
-        *all.entry((row.trial.point, format!("{:?}", row.status))).or_insert(0) += 1;
+        *all.entry((row.trial.point, format!("{:?}", row.status)))
+            .or_insert(0) += 1;
     }
     all
 }
@@ -123,7 +130,11 @@ fn what_the_user_changes_is_done_noted_and_kept_over_a_resumption() {
     let second = Watched::new(runs.path());
     let summary = second.conduct(
         |_| {},
-        |conductor| conductor.resume(&summary.directory, None).expect("it goes on"),
+        |conductor| {
+            conductor
+                .resume(&summary.directory, None)
+                .expect("it goes on")
+        },
     );
     assert!(!summary.unfinished && summary.left == 0, "{summary:?}");
     let store = Store::open_read_only(summary.directory.join("run.sqlite")).expect("a store");
@@ -131,13 +142,34 @@ fn what_the_user_changes_is_done_noted_and_kept_over_a_resumption() {
         .into_iter()
         .map(|((point, status), count)| (point, status, count))
         .collect();
-    let expected = [(1, "Done", 4), (2, "Done", 2), (3, "Done", 2), (4, "Skipped", 2), (5, "Done", 2)];
-    assert_eq!(counts, expected.map(|(point, status, count)| (point, status.to_owned(), count)));
+    let expected = [
+        (1, "Done", 4),
+        (2, "Done", 2),
+        (3, "Done", 2),
+        (4, "Skipped", 2),
+        (5, "Done", 2),
+    ];
+    assert_eq!(
+        counts,
+        expected.map(|(point, status, count)| (point, status.to_owned(), count))
+    );
     let point = &store.header().expect("a header").plan.points[4];
     assert_eq!((point.guests(), point.total_users()), (2, 6));
-    let notes: Vec<String> = store.notes().expect("notes").into_iter().map(|note| note.text).collect();
-    for part in ["skipped point 4", "added 2 repeats of point 1", "added point 5"] {
-        assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
+    let notes: Vec<String> = store
+        .notes()
+        .expect("notes")
+        .into_iter()
+        .map(|note| note.text)
+        .collect();
+    for part in [
+        "skipped point 4",
+        "added 2 repeats of point 1",
+        "added point 5",
+    ] {
+        assert!(
+            notes.iter().any(|note| note.contains(part)),
+            "{part}: {notes:?}"
+        );
     }
 }
 
@@ -164,9 +196,22 @@ fn a_search_that_is_skipped_ends_and_others_go_on() {
     assert!(!summary.unfinished, "{summary:?}");
     let store = Store::open_read_only(summary.directory.join("run.sqlite")).expect("a store");
     let plan = store.header().expect("a header").plan;
-    let probes = |search: u32| plan.points.iter().filter(|point| point.search == Some(search)).count();
-    assert_eq!(plan.searches[0].stuck.as_deref(), Some("the user skipped it"));
-    assert!(probes(1) == 1 && probes(2) > 1, "{} and {}", probes(1), probes(2));
+    let probes = |search: u32| {
+        plan.points
+            .iter()
+            .filter(|point| point.search == Some(search))
+            .count()
+    };
+    assert_eq!(
+        plan.searches[0].stuck.as_deref(),
+        Some("the user skipped it")
+    );
+    assert!(
+        probes(1) == 1 && probes(2) > 1,
+        "{} and {}",
+        probes(1),
+        probes(2)
+    );
     let rows = store.trials().expect("trials");
     assert!(rows.iter().all(|row| row.status != TrialStatus::Planned));
 }
@@ -176,14 +221,25 @@ fn senseless_changes_are_refused_at_once() {
     let changes = PlanChanges::default();
     for change in [
         PlanChange::Repeat { point: 1, count: 0 },
-        PlanChange::Repeat { point: 1, count: 101 },
-        PlanChange::AddPoint { like: 1, load: f64::NAN },
+        PlanChange::Repeat {
+            point: 1,
+            count: 101,
+        },
+        PlanChange::AddPoint {
+            like: 1,
+            load: f64::NAN,
+        },
         PlanChange::AddPoint { like: 1, load: 0.0 },
     ] {
         assert!(changes.ask(change).is_err(), "{change:?}");
     }
     for _ in 0..32 {
-        changes.ask(PlanChange::Skip { point: 1 }).expect("there is room");
+        changes
+            .ask(PlanChange::Skip { point: 1 })
+            .expect("there is room");
     }
-    assert!(changes.ask(PlanChange::Skip { point: 1 }).is_err(), "the queue is bounded");
+    assert!(
+        changes.ask(PlanChange::Skip { point: 1 }).is_err(),
+        "the queue is bounded"
+    );
 }

@@ -219,7 +219,11 @@ fn a_run_is_watched_and_stopped() {
         let found = format!("document.querySelectorAll('#now {selector}').length");
         assert_eq!(browser.value(&found), count, "{selector}");
     }
-    for text in ["Connect: <i>refused</i>", "lag p99 0.12 ms", "limit on p95: 80 ms"] {
+    for text in [
+        "Connect: <i>refused</i>",
+        "lag p99 0.12 ms",
+        "limit on p95: 80 ms",
+    ] {
         let found = format!("document.getElementById('now').textContent.includes('{text}')");
         assert_eq!(browser.value(&found), true, "{text}");
     }

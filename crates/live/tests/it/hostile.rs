@@ -328,7 +328,9 @@ fn a_run_is_stopped_by_the_page_itself_and_by_nothing_else() {
     let session = client.get("/api/session").json();
     assert_eq!(session["control"], true);
     let form = session["form"].as_str().expect("a form");
-    let body = |how: &str, form: &str| serde_json::json!({ "ask": { "stop": how }, "form": form }).to_string();
+    let body = |how: &str, form: &str| {
+        serde_json::json!({ "ask": { "stop": how }, "form": form }).to_string()
+    };
     let good = body("after-trial", form);
     let foreign = [
         String::new(),

@@ -74,8 +74,13 @@ fn an_encrypted_page_lets_in_by_its_token_and_speaks_to_nobody_in_the_clear() {
     let server = LiveServer::start(options(&place, "server.key")).expect("a server");
     let url = server.url();
     let host = format!("localhost:{}", server.address().port());
-    let path = url.strip_prefix(&format!("https://{host}")).expect("the name");
-    let answer = ask(&server, &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+    let path = url
+        .strip_prefix(&format!("https://{host}"))
+        .expect("the name");
+    let answer = ask(
+        &server,
+        &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"),
+    );
     assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
     assert!(answer.contains("; Secure"), "{answer}");
     let answer = ask(&server, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
@@ -86,7 +91,10 @@ fn an_encrypted_page_lets_in_by_its_token_and_speaks_to_nobody_in_the_clear() {
     clear.write_all(request.as_bytes()).expect("sent");
     let mut text = Vec::new();
     let _ = clear.read_to_end(&mut text);
-    assert!(!String::from_utf8_lossy(&text).contains("HTTP/1.1"), "{text:?}");
+    assert!(
+        !String::from_utf8_lossy(&text).contains("HTTP/1.1"),
+        "{text:?}"
+    );
 
     // One that never says a word is dropped.
     let mut silent = connect(&server);

@@ -35,7 +35,11 @@ pub(crate) fn label(args: &LabelArgs) -> Result<Code, Failure> {
     if args.json {
         return output::json(&labels);
     }
-    output::text(if labels.is_empty() { "no labels".to_owned() } else { words(&labels) });
+    output::text(if labels.is_empty() {
+        "no labels".to_owned()
+    } else {
+        words(&labels)
+    });
     Ok(Code::Done)
 }
 
@@ -44,7 +48,10 @@ pub(crate) fn words(labels: &RunLabels) -> String {
     let tags: Vec<&str> = labels.tags.iter().map(String::as_str).collect();
     let tags = tags.join(" ");
     let parts = [tags.as_str(), labels.note.as_str()].into_iter();
-    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    parts
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Delete runs after a question.
@@ -74,8 +81,11 @@ fn agreed(name: &str) -> Result<bool, Failure> {
         return Err(Failure::new(Code::Usage, text).help("add --yes"));
     }
     let mut answer = String::new();
-    let asked = write!(io::stderr(), "delete {name} with everything that was measured? [y/N] ")
-        .and_then(|()| io::stderr().flush())
-        .and_then(|()| io::stdin().read_line(&mut answer));
+    let asked = write!(
+        io::stderr(),
+        "delete {name} with everything that was measured? [y/N] "
+    )
+    .and_then(|()| io::stderr().flush())
+    .and_then(|()| io::stdin().read_line(&mut answer));
     Ok(asked.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes"))
 }

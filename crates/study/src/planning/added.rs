@@ -53,7 +53,10 @@ impl Plan {
         }
         let ids: Vec<u32> = made.iter().map(|point| point.id).collect();
         self.points.append(&mut made);
-        let repeats = self.variants.first().map_or(1, |variant| variant.study.load.repeats);
+        let repeats = self
+            .variants
+            .first()
+            .map_or(1, |variant| variant.study.load.repeats);
         if let Some(first) = ids.first() {
             self.add_repeats(*first, repeats);
         }
@@ -61,12 +64,7 @@ impl Plan {
     }
 
     /// A point of the study under another load, without a number.
-    fn point_under(
-        &self,
-        id: u32,
-        load: f64,
-        host: &HostFacts,
-    ) -> Result<Point, CannotPlan> {
+    fn point_under(&self, id: u32, load: f64, host: &HostFacts) -> Result<Point, CannotPlan> {
         let like = self.study_points().find(|point| point.id == id);
         let like = like.ok_or(CannotPlan::NoPoint { point: id })?;
         let group = like.alike().ok_or(CannotPlan::Groups { point: id })?;
@@ -109,22 +107,39 @@ mod tests {
         // Point 3 has one guest and 40 users; both tunings get the new load.
         let ids = plan.add_point(3, 60.0, &host()).expect("fits");
         assert_eq!(ids.len(), 2);
-        assert_eq!((plan.points.len(), plan.trials.len()), (before.0 + 2, before.1 + 6));
+        assert_eq!(
+            (plan.points.len(), plan.trials.len()),
+            (before.0 + 2, before.1 + 6)
+        );
         let added = &plan.points[before.0..];
         assert_eq!(added.iter().map(|point| point.id).collect::<Vec<_>>(), ids);
-        assert!(added.iter().all(|point| point.total_users() == 60 && point.search.is_none()));
-        assert_eq!(added[0].baseline, Some(added[0].id), "one guest is its own baseline");
-        let blocks: BTreeSet<u32> =
-            plan.trials[before.1..].iter().map(|trial| trial.block).collect();
+        assert!(
+            added
+                .iter()
+                .all(|point| point.total_users() == 60 && point.search.is_none())
+        );
+        assert_eq!(
+            added[0].baseline,
+            Some(added[0].id),
+            "one guest is its own baseline"
+        );
+        let blocks: BTreeSet<u32> = plan.trials[before.1..]
+            .iter()
+            .map(|trial| trial.block)
+            .collect();
         assert_eq!(blocks.len(), 3, "one for each repeat");
-        let seeds: BTreeSet<u64> =
-            plan.trials.iter().map(|trial| trial.seed).collect();
-        let all: BTreeSet<u32> =
-            plan.trials.iter().map(|trial| trial.block).collect();
+        let seeds: BTreeSet<u64> = plan.trials.iter().map(|trial| trial.seed).collect();
+        let all: BTreeSet<u32> = plan.trials.iter().map(|trial| trial.block).collect();
         assert_eq!(seeds.len(), all.len(), "no block has the seed of another");
         let again = plan.add_point(1, 60.0, &host());
-        assert_eq!(again.expect_err("it is there").to_string(), format!("point {} has that load already", ids[0]));
+        assert_eq!(
+            again.expect_err("it is there").to_string(),
+            format!("point {} has that load already", ids[0])
+        );
         assert!(plan.add_point(99, 60.0, &host()).is_err());
-        assert!(plan.add_point(1, 1e9, &host()).is_err(), "the host does not carry it");
+        assert!(
+            plan.add_point(1, 1e9, &host()).is_err(),
+            "the host does not carry it"
+        );
     }
 }

@@ -21,15 +21,23 @@ pub(super) struct Client {
 impl Client {
     /// One that went the way of a browser: token, cookie.
     pub(super) fn admitted(url: &str) -> Result<Self, String> {
-        let rest = url.strip_prefix("http://").ok_or("an address in the clear")?;
+        let rest = url
+            .strip_prefix("http://")
+            .ok_or("an address in the clear")?;
         let (authority, path) = rest.split_once('/').ok_or("an address with a path")?;
         let mut client = Self {
             authority: authority.to_owned(),
             cookie: String::new(),
         };
         let answer = client.text(&format!("/{path}"))?;
-        let set = answer.split("set-cookie: ").nth(1).ok_or("no cookie came")?;
-        set.split(';').next().unwrap_or_default().clone_into(&mut client.cookie);
+        let set = answer
+            .split("set-cookie: ")
+            .nth(1)
+            .ok_or("no cookie came")?;
+        set.split(';')
+            .next()
+            .unwrap_or_default()
+            .clone_into(&mut client.cookie);
         Ok(client)
     }
 
@@ -67,7 +75,9 @@ impl Client {
         let mut stream = self.open(&format!("/api/runs/{key}/events"))?;
         let (mut text, mut buffer) = (Vec::new(), vec![0; 1 << 20]);
         loop {
-            let count = stream.read(&mut buffer).map_err(|error| error.to_string())?;
+            let count = stream
+                .read(&mut buffer)
+                .map_err(|error| error.to_string())?;
             if count == 0 {
                 return Err("the stream ended".to_owned());
             }
@@ -108,7 +118,9 @@ impl Client {
     fn text(&self, path: &str) -> Result<String, String> {
         let mut text = Vec::new();
         let mut stream = self.open(path)?;
-        stream.read_to_end(&mut text).map_err(|error| error.to_string())?;
+        stream
+            .read_to_end(&mut text)
+            .map_err(|error| error.to_string())?;
         String::from_utf8(text).map_err(|error| error.to_string())
     }
 }

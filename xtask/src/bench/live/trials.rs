@@ -10,7 +10,10 @@ use std::{
 
 use serde_json::Value;
 
-use super::{super::lamp::{median, shuffle}, client::Client};
+use super::{
+    super::lamp::{median, shuffle},
+    client::Client,
+};
 
 /// Pages that are open.
 const PAGES: usize = 20;
@@ -57,11 +60,7 @@ struct Outcome {
 }
 
 /// Measure pairs; what missed its goal.
-pub(super) fn compare(
-    program: &Path,
-    place: &Path,
-    pairs: u32,
-) -> Result<Vec<String>, String> {
+pub(super) fn compare(program: &Path, place: &Path, pairs: u32) -> Result<Vec<String>, String> {
     let study = place.join("pages.toml");
     fs::write(&study, STUDY).map_err(|error| error.to_string())?;
     let (mut ratios, mut cpus) = (Vec::new(), Vec::new());
@@ -89,7 +88,10 @@ pub(super) fn compare(
     );
     let mut missed = Vec::new();
     if ratio < LEAST_RATIO {
-        missed.push(format!("{PAGES} pages cost {:.2} % of the throughput", 100.0 * (1.0 - ratio)));
+        missed.push(format!(
+            "{PAGES} pages cost {:.2} % of the throughput",
+            100.0 * (1.0 - ratio)
+        ));
     }
     if cpu > MOST_OF_A_CPU {
         missed.push(format!("the server takes {:.1} % of a CPU", 100.0 * cpu));
@@ -118,17 +120,26 @@ fn conduct(program: &Path, place: &Path, study: &Path, pages: bool) -> Result<Ou
             continue;
         };
         match event["event"].as_str().unwrap_or_default() {
-            "live" => event["url"].as_str().unwrap_or_default().clone_into(&mut url),
+            "live" => event["url"]
+                .as_str()
+                .unwrap_or_default()
+                .clone_into(&mut url),
             "load-started" if pages => {
                 let client = Client::admitted(&url)?;
-                let key = client.get("/api/session")?["own"].as_str().unwrap_or_default().to_owned();
+                let key = client.get("/api/session")?["own"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned();
                 for _ in 0..PAGES {
                     let (client, key) = (client.clone(), key.clone());
                     open.push(thread::spawn(move || client.follow(&key)));
                 }
             }
             "load" if pages && event["phase"] == "steady" => {
-                let now = (event["elapsed_s"].as_f64().unwrap_or(0.0), server_time_s(process));
+                let now = (
+                    event["elapsed_s"].as_f64().unwrap_or(0.0),
+                    server_time_s(process),
+                );
                 let (began, used) = *at_start.get_or_insert(now);
                 if now.0 > began {
                     server_cpus = Some((now.1 - used) / (now.0 - began));
@@ -168,5 +179,8 @@ fn server_time_s(process: u32) -> f64 {
         let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
         Some(ticks / 100.0)
     };
-    tasks.flatten().filter_map(|task| of_task(task.path())).sum()
+    tasks
+        .flatten()
+        .filter_map(|task| of_task(task.path()))
+        .sum()
 }
