@@ -63,7 +63,7 @@ pub struct PlanChanges(Arc<Mutex<VecDeque<PlanChange>>>);
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum ChangeError {
     /// Too many wait already.
-    #[error("{MOST_WAITING} changes wait already; they are made when the present trial has ended")]
+    #[error("too many changes wait already; they are made when the present trial has ended")]
     TooManyWait,
     /// A number that is out of range.
     #[error("{what} must be {range}")]
@@ -101,7 +101,7 @@ pub enum ChangeError {
     #[error("the study has a wish for intervals within a time: its plan skips no point")]
     Wish,
     /// The plan would be too long.
-    #[error("the plan would have more than {MOST_TRIALS} trials")]
+    #[error("the plan would have more than 100 000 trials")]
     TooLong,
     /// The plan takes no such point.
     #[error(transparent)]

@@ -41,16 +41,16 @@ pub struct RunLabels {
 #[derive(Debug, thiserror::Error)]
 pub enum LabelError {
     /// A tag of other characters, or none, or too many.
-    #[error("tag {tag:?}: a tag has 1 to {TAG_CHARACTERS} letters, digits, and `-`, `_`, `.`, `:`")]
+    #[error("tag {tag:?}: a tag has 1 to 40 letters, digits, and `-`, `_`, `.`, `:`")]
     Tag {
         /// The tag, cut.
         tag: String,
     },
     /// More tags than a run has.
-    #[error("a run has at most {MOST_TAGS} tags")]
+    #[error("a run has at most 20 tags")]
     TooMany,
     /// A note that is too long.
-    #[error("a note has at most {NOTE_CHARACTERS} characters")]
+    #[error("a note has at most 4000 characters")]
     Note,
     /// The disk refuses.
     #[error("cannot write {path}: {source}", path = path.display())]
