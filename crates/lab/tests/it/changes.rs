@@ -177,7 +177,7 @@ fn what_the_user_changes_is_done_noted_and_kept_over_a_resumption() {
 fn a_search_that_is_skipped_ends_and_others_go_on() {
     let runs = tempfile::tempdir().expect("a directory");
     let layouts = format!("{ONE_BIG}{SPLIT}");
-    let users = "[\"4 per host\"]\nsearch = { to = \"60 per host\", probes = 6 }";
+    let users = "[\"4 per host\"]\nrepeats = 1\nsearch = { to = \"60 per host\", probes = 6 }";
     let document = study("cpu_demand = \"8ms\"", users, &layouts);
     let watched = Watched::new(runs.path());
     let points = plan(&document).points.len();
