@@ -204,7 +204,7 @@ function runPage(key) {
     const trial = trials.get(chosen);
     detail.textContent = say(trial);
     further.replaceChildren();
-    if (trial.status === "planned") return;
+    if (trial.status === "planned" || trial.status === "skipped") return;
     const address = trial.status === "running" ? `/api/runs/${key}/logs`
       : `/api/runs/${key}/trials/${trial.id}`;
     try {
