@@ -241,8 +241,9 @@ mod tests {
                 .starts_with("https://bench.example:8443/?token=")
         );
         assert!(access.cookie().ends_with("; Secure"), "{}", access.cookie());
-        let from =
-            |host, origin| access.check_names(&headers(&[("host", host), ("origin", origin)]));
+        let from = |host: &str, origin: &str| {
+            access.check_names(&headers(&[("host", host), ("origin", origin)]))
+        };
         for host in ["bench.example:8443", "BENCH.example:8443", "192.0.2.7:8443"] {
             assert_eq!(from(host, &format!("https://{host}")), Ok(()), "{host}");
         }

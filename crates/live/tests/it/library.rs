@@ -7,7 +7,7 @@ use rookery_live::Journal;
 use rookery_store::{Outcome, Store};
 use serde_json::Value;
 
-use crate::common::{Place, header, name_of, record, with_trials};
+use crate::common::{PATIENCE, Place, header, name_of, record, with_trials};
 
 const AT: &str = "2026-01-02T03:04:05Z";
 
@@ -129,7 +129,7 @@ fn measured_runs_show_their_numbers_reports_and_comparison() {
         if ended.iter().all(|run| run["answer"].is_string()) {
             break;
         }
-        assert!(began.elapsed() < common::PATIENCE, "{runs:?}");
+        assert!(began.elapsed() < PATIENCE, "{runs:?}");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
 }
