@@ -328,7 +328,7 @@ fn damaged_contents_are_named() {
         `cycle`, `arrivals`");
     insta::assert_snapshot!(damaged("UPDATE verdicts SET binding_rule = 99"), @"error[store::damaged]: \
         table verdicts is damaged: binding_rule names a rule that is not there");
-    insta::assert_snapshot!(damaged("UPDATE trials SET status = 'gone' WHERE trial = 4"), @"error[store::damaged]: table trials is damaged: status: unknown variant `gone`, expected one of `planned`, `running`, `done`, `void`, `failed`");
+    insta::assert_snapshot!(damaged("UPDATE trials SET status = 'gone' WHERE trial = 4"), @"error[store::damaged]: table trials is damaged: status: unknown variant `gone`, expected one of `planned`, `running`, `done`, `void`, `failed`, `skipped`");
     insta::assert_snapshot!(damaged("DELETE FROM trials WHERE trial = 4"), @"error[store::damaged]: table \
         trials is damaged: it does not hold the trials of the plan");
     insta::assert_snapshot!(damaged("UPDATE run SET plan_json = replace(plan_json, '\"point\":2', \
