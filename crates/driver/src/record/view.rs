@@ -26,6 +26,10 @@ impl GuestNews {
         self.requests.append(&mut later.requests);
         self.main.append(&mut later.main);
         self.faults = later.faults;
+    }
+
+    /// Forget all but the last seconds.
+    pub(crate) fn bound(&mut self) {
         for seconds in [&mut self.requests, &mut self.main] {
             let too_many = seconds.len().saturating_sub(MOST_WAITING);
             seconds.drain(..too_many);

@@ -50,6 +50,7 @@ impl SecondBoard {
             .resize_with(recorders.len(), GuestNews::default);
         for (known, recorder) in shown.guests.iter_mut().zip(recorders) {
             known.add(recorder.news(second));
+            known.bound();
         }
         shown.lag_p99_us = lag.percentile_us(99.0).unwrap_or(0);
         shown.lag_max_us = lag.max_us().unwrap_or(0);
@@ -215,6 +216,18 @@ mod tests {
         statuses[0].seconds.publish(&mut a, &lag, 2 * S);
         statuses[1].seconds.publish(&mut b, &lag, 2 * S);
         assert_eq!(seconds(&mut view, &statuses, 2), [(1, 0, 0)]);
+    }
+
+    #[test]
+    fn nothing_of_many_threads_is_lost() {
+        let statuses: Vec<ThreadStatus> = (0..40).map(|_| ThreadStatus::default()).collect();
+        for status in &statuses {
+            let mut a = [recorder()];
+            request(&mut a[0], UNIT, S / 2, 10);
+            status.seconds.publish(&mut a, &Latencies::new(), S);
+        }
+        let mut view = LoadView::default();
+        assert_eq!(seconds(&mut view, &statuses, 1), [(0, 40, 40)]);
     }
 
     #[test]
