@@ -10,7 +10,6 @@ use std::{
 
 use rookery_stats::Latencies;
 
-use super::control::ThreadStatus;
 use crate::{
     clock::Nanos,
     fault::Fault,
@@ -69,12 +68,15 @@ pub(super) struct LoadView {
 
 impl LoadView {
     /// The seconds before `over` that all threads have shown and that were not given before.
-    pub(super) fn seconds(&mut self, statuses: &[ThreadStatus], over: u32) -> Vec<LoadSecond> {
+    pub(super) fn seconds<'b>(
+        &mut self,
+        boards: impl IntoIterator<Item = &'b SecondBoard>,
+        over: u32,
+    ) -> Vec<LoadSecond> {
         let mut whole = over;
         let (mut lag_p99_us, mut lag_max_us) = (0, 0);
         let mut faults: BTreeMap<_, (Fault, u64)> = BTreeMap::new();
-        for status in statuses {
-            let board = &status.seconds;
+        for board in boards {
             whole = whole.min(board.until.load(Relaxed));
             let mut shown = board.shown.lock().unwrap_or_else(PoisonError::into_inner);
             lag_p99_us = lag_p99_us.max(shown.lag_p99_us);
@@ -181,8 +183,8 @@ mod tests {
         recorder.request(operation, timing, Outcome::Success);
     }
 
-    fn seconds(view: &mut LoadView, statuses: &[ThreadStatus], over: u32) -> Vec<(u32, u32, u32)> {
-        let given = view.seconds(statuses, over);
+    fn seconds(view: &mut LoadView, boards: &[SecondBoard], over: u32) -> Vec<(u32, u32, u32)> {
+        let given = view.seconds(boards, over);
         given
             .iter()
             .map(|one| (one.second, one.all.requests.requests, one.all.main.requests))
@@ -191,71 +193,67 @@ mod tests {
 
     #[test]
     fn a_second_is_given_once_when_all_threads_have_shown_it() {
-        let statuses = [ThreadStatus::default(), ThreadStatus::default()];
+        let boards = [SecondBoard::default(), SecondBoard::default()];
         let (mut a, mut b) = ([recorder()], [recorder()]);
         let (lag, mut view) = (Latencies::new(), LoadView::default());
         request(&mut a[0], UNIT, S / 2, 10);
         request(&mut b[0], UNIT, S / 2, 30);
         request(&mut b[0], PART, S / 2, 500);
-        statuses[0].seconds.publish(&mut a, &lag, S + 1);
+        boards[0].publish(&mut a, &lag, S + 1);
         assert_eq!(
-            seconds(&mut view, &statuses, 1),
+            seconds(&mut view, &boards, 1),
             [],
             "one thread has not shown it"
         );
-        statuses[1].seconds.publish(&mut b, &lag, S + 2);
-        let given = view.seconds(&statuses, 1);
+        boards[1].publish(&mut b, &lag, S + 2);
+        let given = view.seconds(&boards, 1);
         assert_eq!(given.len(), 1);
         let all = given[0].all;
         assert_eq!((all.requests.requests, all.main.requests), (3, 2));
         assert!(all.main.max_us.abs_diff(30_000) < 300, "{all:?}");
         assert!(all.requests.max_us.abs_diff(500_000) < 5_000, "{all:?}");
         assert_eq!(given[0].guests, [all], "one guest");
-        assert_eq!(seconds(&mut view, &statuses, 1), []);
+        assert_eq!(seconds(&mut view, &boards, 1), []);
         // A quiet second is one, too.
-        statuses[0].seconds.publish(&mut a, &lag, 2 * S);
-        statuses[1].seconds.publish(&mut b, &lag, 2 * S);
-        assert_eq!(seconds(&mut view, &statuses, 2), [(1, 0, 0)]);
+        boards[0].publish(&mut a, &lag, 2 * S);
+        boards[1].publish(&mut b, &lag, 2 * S);
+        assert_eq!(seconds(&mut view, &boards, 2), [(1, 0, 0)]);
     }
 
     #[test]
     fn nothing_of_many_threads_is_lost() {
-        let statuses: Vec<ThreadStatus> = (0..40).map(|_| ThreadStatus::default()).collect();
-        for status in &statuses {
+        let boards: Vec<SecondBoard> = (0..40).map(|_| SecondBoard::default()).collect();
+        for board in &boards {
             let mut a = [recorder()];
             request(&mut a[0], UNIT, S / 2, 10);
-            status.seconds.publish(&mut a, &Latencies::new(), S);
+            board.publish(&mut a, &Latencies::new(), S);
         }
         let mut view = LoadView::default();
-        assert_eq!(seconds(&mut view, &statuses, 1), [(0, 40, 40)]);
+        assert_eq!(seconds(&mut view, &boards, 1), [(0, 40, 40)]);
     }
 
     #[test]
     fn a_thread_that_shows_nothing_is_not_waited_for_without_end() {
-        let statuses = [ThreadStatus::default(), ThreadStatus::default()];
+        let boards = [SecondBoard::default(), SecondBoard::default()];
         let mut a = [recorder()];
         request(&mut a[0], UNIT, S / 2, 10);
-        statuses[0]
-            .seconds
-            .publish(&mut a, &Latencies::new(), 9 * S);
+        boards[0].publish(&mut a, &Latencies::new(), 9 * S);
         let mut view = LoadView::default();
-        let given = seconds(&mut view, &statuses, 9);
+        let given = seconds(&mut view, &boards, 9);
         assert_eq!(given.len(), 6, "{given:?}");
         assert_eq!(given[0], (0, 1, 1));
     }
 
     #[test]
     fn faults_are_counted_since_the_begin() {
-        let statuses = [ThreadStatus::default()];
+        let boards = [SecondBoard::default()];
         let mut a = [recorder()];
         let fault = Fault::new(ErrorClass::Connect, "refused");
         let mut view = LoadView::default();
         let mut count = |second: u64| {
             a[0].failure(fault, second * S, UNIT, b"");
-            statuses[0]
-                .seconds
-                .publish(&mut a, &Latencies::new(), (second + 1) * S);
-            let given = view.seconds(&statuses, u32::try_from(second + 1).expect("small"));
+            boards[0].publish(&mut a, &Latencies::new(), (second + 1) * S);
+            let given = view.seconds(&boards, u32::try_from(second + 1).expect("small"));
             given.last().map(|one| one.faults[0].count)
         };
         assert_eq!([count(0), count(1)], [Some(1), Some(2)]);
@@ -263,15 +261,13 @@ mod tests {
 
     #[test]
     fn what_nobody_looks_at_stays_bounded() {
-        let status = ThreadStatus::default();
+        let board = SecondBoard::default();
         let mut a = [recorder()];
         for second in 0..1_000u64 {
             request(&mut a[0], UNIT, second * S, 1);
-            status
-                .seconds
-                .publish(&mut a, &Latencies::new(), (second + 1) * S);
+            board.publish(&mut a, &Latencies::new(), (second + 1) * S);
         }
-        let shown = status.seconds.shown.lock().expect("no panic");
+        let shown = board.shown.lock().expect("no panic");
         assert!(shown.guests[0].requests.len() <= 16 && shown.guests[0].main.len() <= 16);
     }
 }

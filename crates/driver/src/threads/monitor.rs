@@ -78,7 +78,7 @@ impl TrialMonitor<'_> {
             if second_over || (self.every_look && now > 0) {
                 let totals = self.totals(now, over);
                 let seconds = if second_over {
-                    view.seconds(self.statuses, over)
+                    view.seconds(self.statuses.iter().map(|status| &status.seconds), over)
                 } else {
                     Vec::new()
                 };
