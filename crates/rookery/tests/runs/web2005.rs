@@ -63,7 +63,7 @@ title = "pages in PHP"
 seed = 7
 workload = {{ kind = "{workload}", sessions = "10 per guest", fileset_scale = 0.1, think_time = "150ms", receive_rate = 50000000, min_requests = 0 }}
 load = {{ ramp_up = "500ms", settle = "2s", steady = "8s", ramp_down = "300ms", timeout = "20s", repeats = 1, retry_void = 0 }}
-qos = {{ p50 = "9s", errors = 0.05 }}
+qos = {{ page = {{ p95 = "9s" }}, errors = 0.05 }}
 stack = {{ kind = "lamp", server = "{server}" }}
 guest = {{ kind = "{kind}", memory = "400MiB" }}
 host = {{ overcommit = 6, other_work = 1 }}
