@@ -110,14 +110,14 @@ pub enum ChangeError {
 
 impl PlanChange {
     fn check(self) -> Result<(), ChangeError> {
-        let sound = match self {
+        let (sound, what, range) = match self {
             Self::Skip { .. } => return Ok(()),
-            Self::Repeat { count, .. } => (1..=MOST_REPEATS).contains(&count),
-            Self::AddPoint { load, .. } => load.is_finite() && load > 0.0,
-        };
-        let (what, range) = match self {
-            Self::AddPoint { .. } => ("a load", "above 0"),
-            _ => ("the number of repeats", "1 to 100"),
+            Self::Repeat { count, .. } => (
+                (1..=MOST_REPEATS).contains(&count),
+                "the number of repeats",
+                "1 to 100",
+            ),
+            Self::AddPoint { load, .. } => (load.is_finite() && load > 0.0, "a load", "above 0"),
         };
         if sound {
             Ok(())

@@ -179,6 +179,19 @@ fn asks_for_json(matches: &ArgMatches) -> bool {
         .is_some_and(|(_, inner)| asks_for_json(inner))
 }
 
+/// Where runs are kept.
+#[derive(Debug, Args)]
+pub(crate) struct RunsPlace {
+    /// Directory that holds the runs
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "rookery-runs",
+        env = "ROOKERY_RUNS"
+    )]
+    pub(crate) runs: PathBuf,
+}
+
 /// Where runs and templates are kept.
 #[derive(Debug, Args)]
 pub(crate) struct Places {
@@ -242,14 +255,8 @@ pub(crate) struct DemoLabArgs {
     /// Print events as JSON lines to standard output
     #[arg(long)]
     pub(crate) json: bool,
-    /// Directory that holds the runs
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "rookery-runs",
-        env = "ROOKERY_RUNS"
-    )]
-    pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: RunsPlace,
 }
 
 #[derive(Debug, Args)]
@@ -419,14 +426,8 @@ pub(crate) struct StudiesArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
-    /// Directory that holds the runs
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "rookery-runs",
-        env = "ROOKERY_RUNS"
-    )]
-    pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: RunsPlace,
     /// How many are listed at most
     #[arg(long, value_name = "COUNT", default_value_t = 50)]
     pub(crate) most: usize,
@@ -467,14 +468,8 @@ pub(crate) struct CleanArgs {
     /// Show what would be removed, and remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Directory that holds the runs
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "rookery-runs",
-        env = "ROOKERY_RUNS"
-    )]
-    pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: RunsPlace,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,8 +1,8 @@
 //! What can be typed of labels and the end of a run.
 
-use std::path::PathBuf;
-
 use clap::Args;
+
+use super::RunsPlace;
 
 #[derive(Debug, Args)]
 pub(crate) struct LabelArgs {
@@ -18,14 +18,8 @@ pub(crate) struct LabelArgs {
     /// Keep this note in the place of the one before; an empty one takes it away
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
-    /// Directory that holds the runs
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "rookery-runs",
-        env = "ROOKERY_RUNS"
-    )]
-    pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: RunsPlace,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -39,12 +33,6 @@ pub(crate) struct DeleteArgs {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Directory that holds the runs
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "rookery-runs",
-        env = "ROOKERY_RUNS"
-    )]
-    pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: RunsPlace,
 }

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &CleanArgs) -> Result<Code, Failure> {
 
 /// The run that was named; one whose directory is gone by its id.
 fn run_of(args: &CleanArgs, name: &str) -> Result<RunId, Failure> {
-    let id = match rookery_lab::find(&args.runs, name) {
+    let id = match rookery_lab::find(&args.place.runs, name) {
         Ok(directory) => report::open(&directory)?.header()?.run_id,
         Err(_) => name.to_owned(),
     };

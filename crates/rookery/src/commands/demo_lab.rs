@@ -27,11 +27,11 @@ pub(crate) fn run(args: &DemoLabArgs) -> Result<Code, Failure> {
         return hand_out(path);
     }
     let document = Document::parse(FILE, STUDY).map_err(Failure::from_problems)?;
-    let plan = check::plan(&document, &args.runs)?;
+    let plan = check::plan(&document, &args.place.runs)?;
     let places = Places {
-        runs: args.runs.clone(),
+        runs: args.place.runs.clone(),
         // Simulated guests are made of nothing: the directory is never looked into.
-        templates: Some(args.runs.clone()),
+        templates: Some(args.place.runs.clone()),
     };
     if !args.quiet && !args.json {
         output::remark(

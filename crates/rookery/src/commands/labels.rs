@@ -15,7 +15,7 @@ use crate::{
 
 /// Show the labels of a run, changed as asked.
 pub(crate) fn label(args: &LabelArgs) -> Result<Code, Failure> {
-    let directory = rookery_lab::find(&args.runs, &args.run)?;
+    let directory = rookery_lab::find(&args.place.runs, &args.run)?;
     let mut labels = RunLabels::read(&directory);
     let before = labels.clone();
     labels.tags.extend(args.tag.iter().cloned());
@@ -56,7 +56,7 @@ pub(crate) fn words(labels: &RunLabels) -> String {
 
 /// Delete runs after a question.
 pub(crate) fn delete(args: &DeleteArgs) -> Result<Code, Failure> {
-    let find = |name: &String| rookery_lab::find(&args.runs, name);
+    let find = |name: &String| rookery_lab::find(&args.place.runs, name);
     let directories: Vec<PathBuf> = args.run.iter().map(find).collect::<Result<_, LabError>>()?;
     for directory in &directories {
         let name = output::printable(&directory.display().to_string());
@@ -64,7 +64,7 @@ pub(crate) fn delete(args: &DeleteArgs) -> Result<Code, Failure> {
             output::remark(format!("{name} stays"));
             continue;
         }
-        rookery_lab::delete(&args.runs, directory).map_err(|error| match error {
+        rookery_lab::delete(&args.place.runs, directory).map_err(|error| match error {
             DeleteError::Lab(error) => error.into(),
             error @ DeleteError::Elsewhere { .. } => Failure::from_error(Code::Usage, &error),
             error @ DeleteError::LeftOnHost { .. } => Failure::from_error(Code::Host, &error),

@@ -66,6 +66,10 @@ impl LiveRun {
         stop: &Arc<AtomicBool>,
         as_json: bool,
     ) -> Result<Self, Failure> {
+        if args.is_some_and(|args| args.live.is_none() && args.tls.files().is_some()) {
+            let text = "--tls-cert has no meaning without --live: nothing is served";
+            return Err(Failure::new(Code::Usage, text).help("add --live"));
+        }
         let control = Control::new(Arc::clone(stop));
         let asked = args.and_then(|args| Some((args, args.live?)));
         let options = asked.map(|(args, listen)| Options {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 pub(crate) fn run(args: &RunsArgs) -> Result<Code, Failure> {
-    let rows: Vec<Row> = rookery_lab::runs(&args.runs)
+    let rows: Vec<Row> = rookery_lab::runs(&args.place.runs)
         .iter()
         .map(|directory| (directory, RunLabels::read(directory)))
         .filter(|(_, labels)| args.tag.iter().all(|tag| labels.tags.contains(tag)))
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &RunsArgs) -> Result<Code, Failure> {
         return output::json(&rows);
     }
     if rows.is_empty() {
-        output::text(format!("no runs in {}", args.runs.display()));
+        output::text(format!("no runs in {}", args.place.runs.display()));
         return Ok(Code::Done);
     }
     let names = rows.iter().map(|row| row.summary.name.len());

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &TrendArgs) -> Result<Code, Failure> {
     let file = built_in.as_deref().unwrap_or(&args.study);
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let mut levels = Vec::new();
-    for directory in rookery_lab::runs(&args.runs) {
+    for directory in rookery_lab::runs(&args.place.runs) {
         match of_study(&directory, &name) {
             Ok(found) => levels.extend(found),
             // One run that cannot be read does not hide the others.
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &TrendArgs) -> Result<Code, Failure> {
     if levels.is_empty() {
         return Err(LabError::NoRun {
             name: name.into_owned(),
-            base: args.runs.display().to_string(),
+            base: args.place.runs.display().to_string(),
         }
         .into());
     }

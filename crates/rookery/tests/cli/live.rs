@@ -42,8 +42,15 @@ fn other_machines_need_the_users_word_and_control_needs_a_page() {
         said.contains("live::not-loopback") && said.contains("--confirm-plain-http"),
         "{said}"
     );
-    let alone = place.rookery(&["run", "@demo-lab", "--control"]).output();
-    assert_eq!(code(&alone.expect("rookery starts")), 2);
+    for alone in [
+        &["--control"][..],
+        &["--tls-cert", "page.pem", "--tls-key", "page.key"],
+    ] {
+        let args = [&["run", "@demo-lab"], alone].concat();
+        let alone = place.rookery(&args).output().expect("rookery starts");
+        assert_eq!(code(&alone), 2, "{args:?}");
+        assert!(text(&alone.stderr).contains("--live"), "{args:?}");
+    }
     let missing = place.rookery(&["trend", "nothing.toml"]).output();
     let missing = missing.expect("rookery starts");
     assert_eq!(code(&missing), 8, "{}", text(&missing.stderr));
