@@ -131,8 +131,8 @@ fn shapes<'a>(points: &[&'a PointSummary]) -> Vec<Vec<&'a PointSummary>> {
     shapes
 }
 
-/// The points of a baseline that have the levels of a point where both have one; all of them where
-/// none has.
+/// The points of a baseline with the workload of a point that have its levels where both have one;
+/// all of that workload where none has.
 fn comparable<'a>(baseline: &[&'a PointSummary], point: &PointSummary) -> Vec<&'a PointSummary> {
     let agrees = |other: &&&PointSummary| {
         point.point.levels.iter().all(|own| {
@@ -144,12 +144,10 @@ fn comparable<'a>(baseline: &[&'a PointSummary], point: &PointSummary) -> Vec<&'
             same.all(|level| level.value == own.value)
         })
     };
-    let alike: Vec<&PointSummary> = baseline.iter().filter(agrees).copied().collect();
-    if alike.is_empty() {
-        baseline.to_vec()
-    } else {
-        alike
-    }
+    let same = |other: &&&PointSummary| other.workload == point.workload;
+    let same: Vec<&PointSummary> = baseline.iter().filter(same).copied().collect();
+    let alike: Vec<&PointSummary> = same.iter().filter(agrees).copied().collect();
+    if alike.is_empty() { same } else { alike }
 }
 
 /// The point of the same load whose CPUs are nearest.

@@ -7,12 +7,12 @@ use crate::{points::PointSummary, schema::data, tiles::TileSummary};
 
 data! {
     /// The points that lead, among those that can be compared: groups that run together have
-    /// throughputs of their own, and none of them leads; nor does any point where points count
-    /// different units of work.
+    /// throughputs of their own, and none of them leads; nor does any point where points have
+    /// different workloads.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Best {
-        /// The highest throughput of all points; null without a good trial, or where their units of
-        /// work differ.
+        /// The highest throughput of all points; null without a good trial, or where their
+        /// workloads differ.
         pub highest: Option<Leader>,
         /// The highest of those that kept the limits in every judged trial; null where none did, or
         /// where the study sets no limits.
@@ -28,7 +28,8 @@ data! {
     pub struct LayoutBest {
         /// Name of the layout.
         pub layout: String,
-        /// Number of the point with the highest throughput; null without a good trial.
+        /// Number of the point with the highest throughput; null without a good trial, or where its
+        /// points have different workloads.
         pub highest: Option<u32>,
         /// Number of the highest that kept the limits; null where none did.
         pub within_limits: Option<u32>,
@@ -73,16 +74,17 @@ impl Best {
                 .filter(|summary| summary.point.layouts.contains(layout))
                 .copied()
                 .collect();
+            let leading = |points: &[&PointSummary]| {
+                let first = highest(points).filter(|_| comparable(&own))?;
+                Some(first.point.id)
+            };
             LayoutBest {
                 layout: layout.clone(),
-                highest: highest(&own).map(|summary| summary.point.id),
-                within_limits: highest(&within(&own)).map(|summary| summary.point.id),
+                highest: leading(&own),
+                within_limits: leading(&within(&own)),
             }
         };
-        let leading = |points: &[&PointSummary]| {
-            let one = points.windows(2).all(|pair| pair[0].rate == pair[1].rate);
-            leader(points).filter(|_| one)
-        };
+        let leading = |points: &[&PointSummary]| leader(points).filter(|_| comparable(&measured));
         Self {
             highest: leading(&measured),
             within_limits: leading(&within(&measured)),
@@ -93,6 +95,13 @@ impl Best {
                 .collect(),
         }
     }
+}
+
+/// Whether their users do the same.
+fn comparable(points: &[&PointSummary]) -> bool {
+    points
+        .windows(2)
+        .all(|pair| pair[0].workload == pair[1].workload)
 }
 
 /// Those that kept the limits.

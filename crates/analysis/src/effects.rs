@@ -1,6 +1,6 @@
 //! What every level of every factor is worth, from trials of equal block. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rookery_cast::count_u32;
 use rookery_stats::{
@@ -180,7 +180,7 @@ impl Effects {
         let strata = strata(plan);
         let metrics = EffectMetric::of_run(run);
         let samples = samples(run, metrics, &strata);
-        let contrasts = contrasts(&plan.factors);
+        let contrasts = contrasts(plan);
         let worth = |chosen: &[&Sample], layout: Option<String>| {
             worths(plan, &design, (&contrasts, metrics), chosen, layout)
         };
@@ -216,8 +216,9 @@ impl Effects {
     }
 }
 
-/// Every level but the first of every factor against the first.
-fn contrasts(factors: &[Factor]) -> Vec<Contrast> {
+/// Every level but the first of every factor against the first, but for levels of other workloads:
+/// what users do is no cause of a throughput, whose units then differ.
+fn contrasts(plan: &Plan) -> Vec<Contrast> {
     let of_factor = |(factor, of): (usize, &Factor)| {
         let levels = 1..u32::try_from(of.levels.len()).unwrap_or(0);
         levels.map(move |level| Contrast {
@@ -226,12 +227,23 @@ fn contrasts(factors: &[Factor]) -> Vec<Contrast> {
             level,
         })
     };
-    factors.iter().enumerate().flat_map(of_factor).collect()
+    let all = plan.factors.iter().enumerate().flat_map(of_factor);
+    all.filter(|contrast| {
+        let workloads = |level| workloads_at(plan, contrast.factor, level);
+        workloads(contrast.reference) == workloads(contrast.level)
+    })
+    .collect()
 }
 
-/// The levels of a variant as numbers, in the order of the factors. A factor that its layouts do
-/// not compare has one level more than any that is compared: its trials are paired with each other
-/// alone.
+/// What users do in the variants with a level of a factor.
+fn workloads_at(plan: &Plan, factor: usize, level: u32) -> BTreeSet<&'static str> {
+    let variants = plan.variants.iter();
+    variants
+        .filter(|variant| level_numbers(plan, &variant.levels).get(factor) == Some(&level))
+        .map(|variant| variant.study.workload.kind().name())
+        .collect()
+}
+
 fn level_numbers(plan: &Plan, levels: &[Level]) -> Vec<u32> {
     let number = |factor: &Factor| {
         let own = levels.iter().find(|level| level.key == factor.key);
@@ -463,4 +475,25 @@ fn screened<'a>(
     contrasts
         .iter()
         .filter(|contrast| !design.has_pairs(**contrast))
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_store::fixture::{header, host_facts};
+
+    use super::*;
+
+    #[test]
+    fn levels_of_other_workloads_are_not_compared() {
+        let text = "title = \"a site\"\n[workload]\nkind = [\"web-banking\", \"web-support\"]\n\
+                    think_time = [\"1s\", \"2s\"]\n[load]\nusers = 10\n[stack]\nkind = \"embedded\"\n\
+                    [[layout]]\nname = \"one\"\n";
+        let plan = header("site.toml", text, host_facts()).plan;
+        assert_eq!((plan.factors.len(), plan.variants.len()), (2, 4));
+        let compared: Vec<&str> = contrasts(&plan)
+            .iter()
+            .map(|contrast| plan.factors[contrast.factor].key.as_str())
+            .collect();
+        assert_eq!(compared, ["workload.think_time"]);
+    }
 }

@@ -105,7 +105,8 @@ fn take_apart(mut run: Run) -> Run {
     run
 }
 
-/// The groups of a point that have users, each as a point of its own with a variant of its own.
+/// The groups of a point that have users, each as a point of its own with a variant of its own. One
+/// that has all users stands for its layout.
 fn parts_of(
     point: &Point,
     variant: &Variant,
@@ -115,6 +116,8 @@ fn parts_of(
     let ranges = ranges(point);
     let mut next = known.iter().map(|variant| variant.id).max().unwrap_or(0);
     let mut found = Vec::new();
+    let of_users = |group: &&GuestGroup| group.callers == Callers::Users;
+    let alone = point.tiles == 1 && point.groups.iter().filter(of_users).count() == 1;
     for (index, (group, study)) in point.groups.iter().zip(variant.studies()).enumerate() {
         if group.callers != Callers::Users {
             continue;
@@ -125,7 +128,10 @@ fn parts_of(
             key: key.to_owned(),
             value,
         };
-        let mut levels = vec![level(GROUP, group.name.clone())];
+        let mut levels = Vec::new();
+        if !alone {
+            levels.push(level(GROUP, group.name.clone()));
+        }
         if point.tiles > 1 {
             levels.push(level(TILES, point.tiles.to_string()));
         }
@@ -144,11 +150,10 @@ fn parts_of(
             id: part.id,
             variant: next,
             levels: levels.clone(),
-            layouts: point
-                .layouts
-                .iter()
-                .map(|layout| format!("{layout} / {}", group.name))
-                .collect(),
+            layouts: match alone {
+                true => point.layouts.clone(),
+                false => of_group(&point.layouts, &group.name),
+            },
             capacity_cpus: capacity(group).min(point.capacity_cpus),
             groups: vec![GuestGroup {
                 name: String::new(),
@@ -167,6 +172,12 @@ fn parts_of(
         found.push((own, part, variant));
     }
     found
+}
+
+/// A group of layouts, in words.
+fn of_group(layouts: &[String], group: &str) -> Vec<String> {
+    let named = layouts.iter().map(|layout| format!("{layout} / {group}"));
+    named.collect()
 }
 
 /// CPUs that the guests of a group can use at most: their vCPUs, or the CPUs that they are pinned
@@ -351,4 +362,46 @@ pub fn has_several_units(plan: &Plan) -> bool {
         .map(|group| group.database.kind().info().unit.rate);
     let first = units.next();
     units.any(|other| Some(other) != first)
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_store::fixture::{header, host_facts};
+
+    use super::*;
+    use crate::fixture::run;
+
+    fn points(groups: &str) -> Vec<(Vec<String>, Vec<String>)> {
+        let text = format!(
+            "title = \"a site\"\n[workload]\nkind = \"sample\"\n[stack]\nkind = \"bundled\"\n[host]\novercommit = 8\n[guest]\n\
+             kind = \"bare\"\n[[layout]]\nname = \"pair\"\n{groups}"
+        );
+        let mut header = header("site.toml", &text, host_facts());
+        header.plan.trials.clear();
+        let run = run(header, |_, _, _| unreachable!("there are no trials"));
+        let points = take_apart(run).header.plan.points;
+        let keys = |point: &Point| point.levels.iter().map(|level| level.key.clone()).collect();
+        points
+            .iter()
+            .map(|point| (point.layouts.clone(), keys(point)))
+            .collect()
+    }
+
+    #[test]
+    fn a_group_that_has_all_users_stands_for_its_layout() {
+        let group = |name: &str, more: &str| {
+            format!("[[layout.group]]\nname = \"{name}\"\nvcpus = 1\n{more}")
+        };
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        let one = points(&group("web", "users = 5\nguests = 2\n"));
+        assert_eq!(one, [(words(&["pair"]), words(&[]))]);
+        let two = group("a", "users = 5\n") + &group("b", "users = 5\n");
+        assert_eq!(
+            points(&two),
+            [
+                (words(&["pair / a"]), words(&[GROUP])),
+                (words(&["pair / b"]), words(&[GROUP]))
+            ]
+        );
+    }
 }

@@ -60,6 +60,8 @@ data! {
     pub struct PointSummary {
         /// The point.
         pub point: PlannedPoint,
+        /// The name of its workload.
+        pub workload: &'static str,
         /// Trials that ended well.
         pub done: usize,
         /// Trials that failed their own checks.
@@ -441,6 +443,7 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         unit: info.unit.singular,
         units: info.unit.plural,
         rate: info.unit.rate,
+        workload: info.name,
         metrics: metrics::summarise(good.iter().map(|(_, measured)| *measured)),
         main_operation,
         slowest_request: slowest_request(&good, &operations, info),

@@ -1,6 +1,8 @@
 //! The answer in words. Every sentence follows from numbers of the run; nothing is said that was
 //! not measured.
 
+use std::collections::BTreeSet;
+
 use rookery_analysis::{
     Analysis, Run,
     best::Leader,
@@ -202,28 +204,28 @@ fn best(run: &Run, analysis: &Analysis, limits: Option<&str>) -> Vec<String> {
     std::iter::once(sentence).chain(limited).collect()
 }
 
-/// Why no point leads where layouts have different workloads.
+/// Why no point leads where points have different workloads.
 fn different_work(analysis: &Analysis, limits: Option<&str>) -> Option<String> {
     let together = |summary: &PointSummary| {
-        let mut groups = analysis.tiles.iter().flat_map(TileSummary::loaded);
+        let several = |tile: &&TileSummary| tile.loaded().count() > 1;
+        let several = analysis.tiles.iter().filter(several);
+        let mut groups = several.flat_map(TileSummary::loaded);
         groups.any(|group| group.point == Some(summary.point.id))
     };
-    let mut rates: Vec<&str> = analysis
+    let workloads: BTreeSet<&str> = analysis
         .points
         .iter()
         .filter(|summary| summary.per_minute.is_some() && !together(summary))
-        .map(|summary| summary.rate)
+        .map(|summary| summary.workload)
         .collect();
-    rates.sort_unstable();
-    rates.dedup();
-    if rates.len() < 2 {
+    if workloads.len() < 2 {
         return None;
     }
     let limits = limits.map_or_else(String::new, |limits| format!(" The limits: {limits}."));
     Some(format!(
-        "Layouts do different work ({}), so that none has the highest throughput; the tables have \
-         each.{limits}",
-        rates.join(", ")
+        "Points have different workloads ({}), so that none has the highest throughput; the tables \
+         have each.{limits}",
+        Vec::from_iter(workloads).join(", ")
     ))
 }
 

@@ -42,7 +42,8 @@ pub(crate) fn limits(summary: &PointSummary) -> String {
     }
 }
 
-/// What each layout did at its best, for the answer; empty with a single layout.
+/// What each layout did at its best, for the answer; empty with a single layout, and where none has
+/// a best point.
 pub(crate) fn by_layout(analysis: &Analysis) -> Table {
     let row = |best: &LayoutBest| {
         let id = best.within_limits.or(best.highest);
@@ -69,7 +70,8 @@ pub(crate) fn by_layout(analysis: &Analysis) -> Table {
         },
     ];
     let layouts = &analysis.best.layouts;
-    let shown = layouts.len() > 1 && analysis.searches.is_empty();
+    let led = layouts.iter().any(|best| best.highest.is_some());
+    let shown = layouts.len() > 1 && led && analysis.searches.is_empty();
     table(&heads, layouts.iter().filter(|_| shown).map(row).collect())
 }
 

@@ -53,6 +53,14 @@ fn three_web_workloads_are_driven_and_audited() {
         .expect("rookery starts");
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
     assert!(told.contains("weighted ABR, bytes/s"), "{told}");
+    // Their users do different things: neither is a level to be compared with another.
+    let words: Vec<&str> = told.split_whitespace().collect();
+    let told = words.join(" ");
+    assert!(
+        told.contains("Points have different workloads (web-"),
+        "{told}"
+    );
+    assert!(!told.contains("against `web-"), "{told}");
 }
 
 /// A workload on Apache and PHP.
