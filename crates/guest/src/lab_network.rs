@@ -3,7 +3,7 @@
 //! them.
 
 use std::{
-    io,
+    fs, io,
     net::Ipv4Addr,
     path::Path,
     thread,
@@ -14,6 +14,8 @@ use rookery_host::{CommandError, Host, Invocation, in_netns, make_netns, remove_
 
 use crate::label::{Label, guest_netns, run_name};
 
+/// Whether connections take ports that still wait; each network namespace has its own.
+const PORT_REUSE: &str = "/proc/sys/net/ipv4/tcp_tw_reuse";
 /// The lab's side, where the driver is.
 const LAB_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
 /// The largest number of a guest: the address block, less the lab's own part. A Linux bridge takes
@@ -27,7 +29,22 @@ const LAST_NUMBER: u16 = 1023;
 pub(crate) fn make_lab_network(host: &dyn Host, label: &Label) -> io::Result<()> {
     let batch = format!("link set lo up\n{}", bridge());
     host.step("lab network namespace")?;
-    make_netns(&run_name(&label.run), || ip(host, label, "", &batch))
+    make_netns(&run_name(&label.run), || {
+        reuse_ports()?;
+        ip(host, label, "", &batch)
+    })
+}
+
+/// Have connections of this namespace take ports of connections that were closed a second ago. A
+/// driver whose server wants a connection for each request closes more in the minute that a port
+/// else rests than there are ports: the kernel would then search them all for each connection, on
+/// the driver's CPU.
+fn reuse_ports() -> io::Result<()> {
+    match fs::write(PORT_REUSE, "1") {
+        // A kernel without it has other means.
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// The lines that make the bridge.

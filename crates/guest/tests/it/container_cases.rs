@@ -30,6 +30,10 @@ pub(crate) const CASES: &[Case] = &[
         a_run_that_announces_itself_is_left_alone,
     ),
     ("guests_are_found_by_name", guests_are_found_by_name),
+    (
+        "the_driver_does_not_run_out_of_ports",
+        the_driver_does_not_run_out_of_ports,
+    ),
     ("a_name_alone_is_no_evidence", a_name_alone_is_no_evidence),
 ];
 
@@ -276,6 +280,21 @@ fn a_run_that_announces_itself_is_left_alone(kind: Kind) {
     let report = rookery_guest::clean(&options).expect("cleaned");
     assert_eq!((report.alive, report.removed), (vec![run], vec![]));
     assert_eq!(fixture.traces(), before);
+}
+
+fn the_driver_does_not_run_out_of_ports(kind: Kind) {
+    let reuse = || {
+        let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_tw_reuse");
+        text.expect("read").trim().to_owned()
+    };
+    let before = reuse();
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    assert_eq!(
+        rookery_host::in_netns(lab.network(), reuse).expect("network"),
+        "1"
+    );
+    assert_eq!(reuse(), before, "the host's own stays");
 }
 
 fn guests_are_found_by_name(kind: Kind) {
