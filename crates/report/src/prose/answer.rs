@@ -73,8 +73,15 @@ fn of_run(run: &Run, analysis: &Analysis) -> Vec<String> {
         return sentences;
     }
     sentences.extend(tiles::sentences(analysis));
-    sentences.extend(best(run, analysis, limits.as_deref()));
-    sentences.extend(baselines::sentences(analysis));
+    let mut said = [
+        best(run, analysis, limits.as_deref()),
+        baselines::sentences(analysis),
+    ];
+    // Where no point leads, what a layout is worth against its baseline is the answer.
+    if analysis.best.highest.is_none() {
+        said.reverse();
+    }
+    sentences.extend(said.into_iter().flatten());
     sentences.extend(wished(run, analysis));
     sentences
 }
