@@ -130,6 +130,12 @@ fn apache_and_php_serve_banking_in_bare_guests() {
     let study = on_lamp("web-banking", "bare", "prefork", ALONE);
     let (_, run) = place.done("banking.toml", &study);
     assert!(!told_the_truth(&run).is_empty());
+    // What is asked of Apache and PHP is in force; of a database, which is not there, nothing is.
+    let settings = run["tunings"].as_array().expect("settings");
+    assert!(!settings.is_empty());
+    for setting in settings {
+        assert_ne!(setting["effective"], "", "{setting}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use rookery_workload::dvdstore::Size;
 
 use self::template::{SOCKET, database};
 pub(super) use self::{
-    settings::{LampSettings, OF_DATABASE, read_back},
+    settings::{LampSettings, OF_DATABASE, OF_PAGES, read_back},
     template::empty,
 };
 use crate::{

@@ -2,14 +2,18 @@
 //! protocol as JSON, each ended by a zero byte.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{BufRead as _, BufReader, Write as _},
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::{
+    fs::{CWD, FileType, Mode, mknodat},
+    process::{Pid, Signal, kill_process_group},
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -29,13 +33,24 @@ pub(crate) struct Browser {
     pub(crate) errors: Vec<String>,
     /// The text of the last question that was asked, which was answered with yes.
     pub(crate) asked: Option<String>,
-    _profile: TempDir,
+    profile: TempDir,
 }
 
 impl Drop for Browser {
+    /// End all of its processes and take its profile away; what they write while they end is
+    /// removed with it.
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
         let _ = self.child.wait();
+        let began = Instant::now();
+        while fs::remove_dir_all(self.profile.path()).is_err() && self.profile.path().exists() {
+            if began.elapsed() > PATIENCE {
+                eprintln!("{} cannot be removed", self.profile.path().display());
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 }
 
@@ -74,6 +89,8 @@ impl Browser {
             .env("OUTPUT", &output)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
+            // Its helpers are in it, too.
+            .process_group(0)
             .spawn()
             .expect("sh");
         let to = OpenOptions::new()
@@ -90,7 +107,7 @@ impl Browser {
             frames: Vec::new(),
             errors: Vec::new(),
             asked: None,
-            _profile: profile,
+            profile,
         };
         let target = browser.call("", "Target.createTarget", json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });

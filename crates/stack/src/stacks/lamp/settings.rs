@@ -14,6 +14,8 @@ use crate::{
 
 /// What the names of the database's settings begin with.
 pub(in crate::stacks) const OF_DATABASE: &str = "mariadb.";
+/// What the names of settings begin with that pages before a database have.
+pub(in crate::stacks) const OF_PAGES: &str = "pages.";
 
 /// What one variant of a study asks for.
 #[derive(Clone)]

@@ -8,7 +8,9 @@ use rookery_study::{LampUse, Point, PointData, Study, Web2005Use, WebServer, Wor
 use rookery_workload::web2005::{Day, WebDataset, besim::RESET_TIME_S, files::Shape};
 
 use super::{
-    super::lamp::{LampSettings, OF_DATABASE, check_software, empty, read_back, software},
+    super::lamp::{
+        LampSettings, OF_DATABASE, OF_PAGES, check_software, empty, read_back, software,
+    },
     answer_init, audit_ledger, dataset_of, description, fill, scale, wanted_of,
 };
 use crate::{
@@ -23,6 +25,7 @@ use crate::{
     service::GUEST,
     template::data_layer,
     tier::{Password, TierAccess},
+    tuning::Effective,
     web2005::{BESIM_PORT, FILES_DIRECTORY, HEALTH_PATH, besim_args},
     workloads::PAGES,
 };
@@ -211,11 +214,14 @@ impl GuestStack for WebLampGuests {
         }
         let tuned = self.stack.settings.tuned(point, index)?;
         let found = read_back(Some((context, guest)), None, &tuned, self.stack.server);
-        // There is no database.
-        let of_pages = found
-            .into_iter()
-            .filter(|found| !found.name.starts_with(OF_DATABASE));
-        Ok(of_pages.map(EffectiveSetting::from).collect())
+        // There is no database, and no connection to one that pages could keep.
+        let has = |found: &Effective| {
+            [OF_DATABASE, OF_PAGES]
+                .iter()
+                .all(|of| !found.name.starts_with(of))
+        };
+        let found = found.into_iter().filter(has);
+        Ok(found.map(EffectiveSetting::from).collect())
     }
 
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {

@@ -1,9 +1,6 @@
 //! Sites for tests: file sets that are made once, a ledger for each, users without a network.
 
-use std::{
-    path::PathBuf,
-    sync::{OnceLock, atomic::AtomicBool},
-};
+use std::sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicBool};
 
 use http_body_util::BodyExt as _;
 use hyper::{
@@ -15,6 +12,7 @@ use rookery_workload::web2005::{
     besim::{Mark, State, ledger::LedgerTotals},
     files::{Content, PageFiles, Shape, page},
 };
+use tempfile::TempDir;
 
 use super::{BackendAt, PageServerConfig, site::Site};
 use crate::{
@@ -37,30 +35,31 @@ pub(super) fn state(model: Model) -> State {
     State::new(SEED, &shape(model))
 }
 
-/// A file set that all tests of this process share.
-pub(super) fn files(model: Model) -> PathBuf {
-    static SETS: OnceLock<[tempfile::TempDir; 3]> = OnceLock::new();
-    let sets = SETS.get_or_init(|| {
-        Model::ALL.map(|model| {
-            let dir = tempfile::tempdir().expect("a temporary directory");
-            let stop = AtomicBool::new(false);
-            let options = FilesetOptions {
-                threads: 1,
-                max_bytes: None,
-                stop: &stop,
-            };
-            write_fileset(dir.path(), &shape(model), &options, &|_| {}).expect("a file set");
-            dir
-        })
-    });
-    sets[usize::from(model.number()) - 1].path().to_owned()
+/// A file set that all tests share which run at a time; it goes with the last of them.
+pub(super) fn files(model: Model) -> Arc<TempDir> {
+    static SETS: Mutex<[Weak<TempDir>; 3]> = Mutex::new([Weak::new(), Weak::new(), Weak::new()]);
+    let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = &mut sets[usize::from(model.number()) - 1];
+    known.upgrade().unwrap_or_else(|| {
+        let dir = Arc::new(tempfile::tempdir().expect("a temporary directory"));
+        let stop = AtomicBool::new(false);
+        let options = FilesetOptions {
+            threads: 1,
+            max_bytes: None,
+            stop: &stop,
+        };
+        write_fileset(dir.path(), &shape(model), &options, &|_| {}).expect("a file set");
+        *known = Arc::downgrade(&dir);
+        dir
+    })
 }
 
 /// A site with a ledger of its own.
 pub(super) struct Pages {
     pub(super) site: Site,
     pub(super) model: Model,
-    pub(super) dir: tempfile::TempDir,
+    pub(super) dir: TempDir,
+    _files: Arc<TempDir>,
     /// What users send back once they were given it.
     pub(super) cookie: Option<String>,
     pub(super) runtime: tokio::runtime::Runtime,
@@ -99,10 +98,11 @@ impl Pages {
     }
 
     /// In front of a back-end, whose ledger is in a directory.
-    pub(super) fn before(model: Model, dir: tempfile::TempDir, backend: BackendAt) -> Self {
+    pub(super) fn before(model: Model, dir: TempDir, backend: BackendAt) -> Self {
+        let files = files(model);
         let config = PageServerConfig {
             shape: shape(model),
-            files: files(model),
+            files: files.path().to_owned(),
             backend,
             session_expiry: std::time::Duration::from_secs(600),
             extra_cpu: std::time::Duration::ZERO,
@@ -114,6 +114,7 @@ impl Pages {
             site: Site::open(&config).expect("a site"),
             model,
             dir,
+            _files: files,
             cookie: None,
             runtime: tokio::runtime::Builder::new_current_thread()
                 .enable_all()
