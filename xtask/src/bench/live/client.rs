@@ -91,6 +91,20 @@ impl Client {
         }
     }
 
+    /// Ask until a run is listed: the server looks for runs when it is asked.
+    pub(super) fn listed(&self, key: &str) -> Result<(), String> {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            let list = self.get("/api/runs")?;
+            let runs = list["runs"].as_array().map_or(&[][..], Vec::as_slice);
+            if runs.iter().any(|run| run["key"] == *key) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Err("the run was never listed".to_owned())
+    }
+
     /// Follow a run until the server ends, as an open page does; gives the bytes that came.
     pub(super) fn follow(&self, key: &str) -> Result<u64, String> {
         let mut stream = self.open(&format!("/api/runs/{key}/events"))?;

@@ -22,6 +22,9 @@ const LEAST_RATIO: f64 = 0.99;
 /// The largest part of a CPU that the server takes.
 const MOST_OF_A_CPU: f64 = 0.05;
 
+/// What a page that follows a trial is sent at least.
+const LEAST_BYTES: u64 = 10_000;
+
 /// More users than one guest carries: a cost would show in the throughput.
 const STUDY: &str = r#"title = "Open pages"
 
@@ -83,7 +86,7 @@ pub(super) fn compare(program: &Path, place: &Path, pairs: u32) -> Result<Vec<St
     let (ratio, cpu) = (median(&ratios), median(&cpus));
     println!(
         "{PAGES} open pages: throughput {ratio:.4} of that without (median of {pairs} pairs); the \
-         server takes {:.1} % of a CPU",
+         server takes {:.2} % of a CPU",
         100.0 * cpu
     );
     let mut missed = Vec::new();
@@ -130,6 +133,7 @@ fn conduct(program: &Path, place: &Path, study: &Path, pages: bool) -> Result<Ou
                     .as_str()
                     .unwrap_or_default()
                     .to_owned();
+                client.listed(&key)?;
                 for _ in 0..PAGES {
                     let (client, key) = (client.clone(), key.clone());
                     open.push(thread::spawn(move || client.follow(&key)));
@@ -151,7 +155,10 @@ fn conduct(program: &Path, place: &Path, study: &Path, pages: bool) -> Result<Ou
     }
     child.wait().map_err(said)?;
     for page in open {
-        let _ = page.join();
+        let followed = page.join().map_err(|_| "a page has ended badly")??;
+        if followed < LEAST_BYTES {
+            return Err(format!("a page was sent {followed} bytes of the run"));
+        }
     }
     if throughput.is_nan() {
         return Err("a trial measured nothing".to_owned());
@@ -168,16 +175,14 @@ fn server_time_s(process: u32) -> f64 {
         return 0.0;
     };
     let of_task = |task: std::path::PathBuf| -> Option<f64> {
-        let stat = fs::read_to_string(task.join("stat")).ok()?;
-        let (head, tail) = stat.rsplit_once(')')?;
-        let name = head.split_once('(')?.1;
+        let name = fs::read_to_string(task.join("comm")).ok()?;
         if !name.starts_with("live") {
             return None;
         }
-        // Fields 14 and 15 of the line, in hundredths of a second.
-        let fields: Vec<&str> = tail.split_whitespace().collect();
-        let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
-        Some(ticks / 100.0)
+        // The time on a CPU, ns: work of less than a tick is in it.
+        let text = fs::read_to_string(task.join("schedstat")).ok()?;
+        let on_cpu_ns = text.split_whitespace().next()?.parse::<f64>().ok()?;
+        Some(on_cpu_ns / 1e9)
     };
     tasks
         .flatten()
