@@ -1,6 +1,10 @@
 //! What a user keeps of embedded objects: no content, only whether it has to ask, and how.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    rc::Rc,
+};
 
 use rookery_driver::Nanos;
 
@@ -8,10 +12,17 @@ use rookery_driver::Nanos;
 const MOST: usize = 256;
 /// Longest validator.
 const LONGEST: usize = 128;
+/// Objects for which a cache grows at a time: twice as many would be memory of every user.
+const GROWTH: usize = 16;
+/// Most validators that users share.
+const MOST_SHARED: usize = 16_384;
 
-/// What a server said of the version of an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Validator {
+/// What a server said of the version of an object. A copy costs no memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Validator(Rc<Stated>);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Stated {
     /// `ETag`
     Tag(Box<[u8]>),
     /// `Last-Modified`
@@ -21,23 +32,41 @@ pub(crate) enum Validator {
 impl Validator {
     /// A tag, when it is short and plain.
     pub(crate) fn tag(value: &[u8]) -> Option<Self> {
-        plain(value).then(|| Self::Tag(value.into()))
+        plain(value).then(|| Self(Rc::new(Stated::Tag(value.into()))))
     }
 
     /// A time, when it is short and plain.
     pub(crate) fn modified(value: &[u8]) -> Option<Self> {
-        plain(value).then(|| Self::Modified(value.into()))
+        plain(value).then(|| Self(Rc::new(Stated::Modified(value.into()))))
     }
 
     /// Appends the header that makes a request conditional.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
-        let (name, value): (&[u8], _) = match self {
-            Self::Tag(value) => (b"If-None-Match: ", value),
-            Self::Modified(value) => (b"If-Modified-Since: ", value),
+        let (name, value): (&[u8], _) = match &*self.0 {
+            Stated::Tag(value) => (b"If-None-Match: ", value),
+            Stated::Modified(value) => (b"If-Modified-Since: ", value),
         };
         out.extend_from_slice(name);
         out.extend_from_slice(value);
         out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// Validators that were seen: users of one site keep the same ones, each once in memory.
+#[derive(Debug, Default)]
+pub(crate) struct SharedValidators(HashSet<Validator>);
+
+impl SharedValidators {
+    /// The validator as others have it. Of a site with too many, those that come late are not
+    /// shared.
+    pub(crate) fn share(&mut self, validator: Validator) -> Validator {
+        if let Some(known) = self.0.get(&validator) {
+            return known.clone();
+        }
+        if self.0.len() < MOST_SHARED {
+            self.0.insert(validator.clone());
+        }
+        validator
     }
 }
 
@@ -100,6 +129,9 @@ impl Cache {
         if self.entries.len() == MOST {
             self.entries.remove(0);
         }
+        if self.entries.len() == self.entries.capacity() {
+            self.entries.reserve_exact(GROWTH);
+        }
         self.entries.push(Entry {
             key,
             validator,
@@ -110,13 +142,9 @@ impl Cache {
 
 #[cfg(test)]
 impl Cache {
-    /// Bytes that it owns beside itself.
+    /// Bytes that it owns beside itself; validators are shared.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let validators = self.entries.iter().map(|entry| match &entry.validator {
-            Some(Validator::Tag(value) | Validator::Modified(value)) => value.len(),
-            None => 0,
-        });
-        self.entries.capacity() * size_of::<Entry>() + validators.sum::<usize>()
+        self.entries.capacity() * size_of::<Entry>()
     }
 }
 
@@ -145,6 +173,21 @@ mod tests {
         assert_eq!(cache.need(b"/b", 0), Need::Everything);
         assert_eq!(Validator::tag(&[b'x'; 1000]), None);
         assert_eq!(Validator::modified(b"a\r\nb"), None);
+    }
+
+    #[test]
+    fn users_share_what_servers_say() {
+        let tag = |value: &[u8]| Validator::tag(value).expect("a short one");
+        let mut shared = SharedValidators::default();
+        let first = shared.share(tag(b"\"v1\""));
+        assert!(Rc::ptr_eq(&first.0, &shared.share(tag(b"\"v1\"")).0));
+        let modified = Validator::modified(b"\"v1\"").expect("a short one");
+        assert_ne!(shared.share(modified), first);
+        for number in 0..2 * MOST_SHARED {
+            let another = tag(number.to_string().as_bytes());
+            assert_eq!(shared.share(another.clone()), another);
+        }
+        assert_eq!(shared.0.len(), MOST_SHARED);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use self::compiled::Compiled;
 use super::problem::ScriptProblem;
 use crate::browser::{
-    cache::Validator,
+    cache::{SharedValidators, Validator},
     tls::{TlsClient, TlsUser},
 };
 
@@ -118,6 +118,8 @@ pub(crate) struct HttpSite {
     record: RefCell<HttpCounters>,
     /// Versions of objects whose requests are conditional by chance, by target.
     versions: RefCell<HashMap<Vec<u8>, Validator>>,
+    /// Those that the caches of users hold.
+    validators: RefCell<SharedValidators>,
 }
 
 impl HttpSite {
@@ -142,6 +144,7 @@ impl HttpSite {
             population,
             tls,
             versions: RefCell::default(),
+            validators: RefCell::default(),
         })
     }
 

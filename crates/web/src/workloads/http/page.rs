@@ -329,8 +329,11 @@ impl Page<'_> {
             }
             _ => 0,
         };
+        let validator = told
+            .validator()
+            .map(|validator| self.site.validators.borrow_mut().share(validator));
         let mut cache = self.cache.borrow_mut();
-        cache.keep(&wish.target, told.validator(), fresh_until);
+        cache.keep(&wish.target, validator, fresh_until);
     }
 }
 
