@@ -14,3 +14,4 @@ mod lamp_load;
 mod lamp_pages;
 mod lamp_support;
 mod orders;
+mod web2005_hostile;

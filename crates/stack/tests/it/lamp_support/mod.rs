@@ -19,6 +19,7 @@ use rookery_stack::lamp::{
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+pub(crate) mod php;
 pub(crate) mod shop;
 
 /// Longest wait for a server, also on a busy machine.

@@ -1,20 +1,14 @@
-//! The pages on PHP's own web server: the pages' logic alone, without Apache.
+//! The pages of the shop on PHP's own web server, with their database.
 
-use std::{
-    fs,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
-    ops::ControlFlow,
-    process::{Command, Stdio},
-    sync::atomic::{AtomicU8, Ordering::Relaxed},
-    thread::sleep,
-    time::{Duration, Instant},
-};
+use std::{fs, ops::ControlFlow};
 
 use rookery_stack::lamp::{load, pages, sql::Database};
 use rookery_workload::dvdstore::{LineItem, PageSite, Size, WordLists};
 
-use super::{MariaDb, PATIENCE, Process};
+use super::{
+    MariaDb,
+    php::{Answer, Php, expect_no_complaint},
+};
 
 /// The size of every test's shop: 2 000 customers, 1 200 orders, 1 000 products.
 pub(crate) const SIZE: Size = Size::Mb(1);
@@ -28,15 +22,7 @@ pub(crate) const SITE: PageSite<'_> = PageSite {
 /// A shop with its database.
 pub(crate) struct Shop {
     pub(crate) server: MariaDb,
-    _php: Process,
-    pub(crate) address: SocketAddr,
-}
-
-/// What a page answered.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) body: String,
+    pub(crate) php: Php,
 }
 
 impl Shop {
@@ -60,47 +46,8 @@ impl Shop {
             persistent: false,
         };
         fs::write(root.join(pages::SETTINGS_FILE), settings.php()).expect("the settings");
-        let address = free_address();
-        let log = fs::File::create(server.dir.path().join("access.log")).expect("a log");
-        let php = Command::new("php")
-            .args([
-                "-d",
-                "display_errors=0",
-                "-d",
-                "log_errors=1",
-                "-d",
-                "error_reporting=-1",
-                "-d",
-            ])
-            .arg(format!(
-                "error_log={}",
-                server.dir.path().join("php.log").display()
-            ))
-            .arg("-S")
-            .arg(address.to_string())
-            .arg("-t")
-            .arg(&root)
-            .env("PHP_CLI_SERVER_WORKERS", workers.to_string())
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("a second handle"))
-            .stderr(log)
-            .spawn()
-            .expect("php; install php-cli and php-mysql, or set ROOKERY_SKIP_LAMP_TESTS=1");
-        let mut shop = Self {
-            server,
-            _php: Process(php),
-            address,
-        };
-        shop.wait();
-        shop
-    }
-
-    fn wait(&mut self) {
-        let start = Instant::now();
-        while TcpStream::connect(self.address).is_err() {
-            assert!(start.elapsed() < PATIENCE, "PHP does not listen");
-            sleep(Duration::from_millis(20));
-        }
+        let php = Php::start(server.dir.path(), workers);
+        Self { server, php }
     }
 
     pub(crate) fn root(&self) -> Database {
@@ -109,23 +56,12 @@ impl Shop {
 
     /// GET `target`, such as `/ds2/index.html`.
     pub(crate) fn get(&self, target: &str) -> Answer {
-        exchange(
-            self.address,
-            format!("GET {target} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n").as_bytes(),
-        )
+        self.php.get(target)
     }
 
     /// POST a form to `target`.
     pub(crate) fn post(&self, target: &str, form: &str) -> Answer {
-        let head = format!(
-            "POST {target} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\nContent-Type: \
-             application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
-            form.len()
-        );
-        exchange(
-            self.address,
-            [head.as_bytes(), form.as_bytes()].concat().as_slice(),
-        )
+        self.php.post(target, form)
     }
 
     /// The body of a page that must be answered with 200.
@@ -150,8 +86,7 @@ impl Shop {
 
     /// Fail when PHP has complained of anything.
     pub(crate) fn expect_no_complaint(&self) {
-        let log = fs::read_to_string(self.server.dir.path().join("php.log")).unwrap_or_default();
-        assert!(log.is_empty(), "PHP complained:\n{log}");
+        expect_no_complaint(self.server.dir.path());
     }
 }
 
@@ -169,44 +104,4 @@ pub(crate) fn purchase(customer: u64, products: &[u64], quantity: u32) -> String
         .map(|&product| LineItem { product, quantity })
         .collect();
     target(|out| SITE.purchase(out, customer, &items))
-}
-
-/// Ports are of the whole machine; addresses of the loopback network are many.
-fn free_address() -> SocketAddr {
-    static NEXT: AtomicU8 = AtomicU8::new(1);
-    let ip = [
-        127,
-        77,
-        (std::process::id() % 250) as u8,
-        NEXT.fetch_add(1, Relaxed),
-    ];
-    TcpListener::bind(SocketAddr::from((ip, 0)))
-        .and_then(|listener| listener.local_addr())
-        .expect("a free port")
-}
-
-fn exchange(address: SocketAddr, request: &[u8]) -> Answer {
-    let mut stream = TcpStream::connect(address).expect("a connection");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
-    // A server that refuses a long request may close before it has read all of it.
-    let _ = stream.write_all(request);
-    let mut reader = BufReader::new(stream);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert!(
-            reader.read_line(&mut head).expect("a head") > 0,
-            "the connection was closed: {head}"
-        );
-    }
-    let status = head
-        .split(' ')
-        .nth(1)
-        .and_then(|status| status.parse().ok())
-        .expect("a status");
-    let mut body = Vec::new();
-    reader.read_to_end(&mut body).expect("a body");
-    Answer {
-        status,
-        body: String::from_utf8(body).expect("pages are UTF-8"),
-    }
 }
