@@ -41,6 +41,7 @@ const LAYERS: &[&[&str]] = &[
     ],
     &["rookery-analysis"],
     &["rookery-lab"],
+    &["rookery-fleet"],
     &[
         "rookery-report",
         "rookery-export",

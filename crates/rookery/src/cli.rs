@@ -15,6 +15,7 @@ use crate::workloads::{
 
 mod choice;
 mod fit;
+mod fleet;
 mod groups;
 mod host;
 mod labels;
@@ -29,6 +30,7 @@ mod trend;
 pub(crate) use self::{
     choice::ChoiceArgs,
     fit::{DecimalArg, FitArgs, WeightsArg},
+    fleet::{AgentArgs, FleetArgs, FleetCommand, FleetLogsArgs},
     host::{HostApplyArgs, HostArgs, HostAuditArgs, HostCommand},
     labels::{DeleteArgs, LabelArgs},
     live::{LiveArgs, LiveRunArgs},
@@ -78,7 +80,7 @@ impl Cli {
     pub(crate) fn keeps_log(&self) -> bool {
         matches!(
             self.command,
-            Command::Run(_) | Command::DemoLab(_) | Command::Rehearse(_)
+            Command::Run(_) | Command::DemoLab(_) | Command::Rehearse(_) | Command::Agent(_)
         )
     }
 }
@@ -149,6 +151,9 @@ pub(crate) enum Command {
     Template(TemplateCommand),
     /// Show this host; audit, apply and revert its settings
     Host(HostArgs),
+    /// Use other machines: check them, copy this program there, show them, remove everything again
+    #[command(subcommand)]
+    Fleet(FleetCommand),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Write manual pages, one for each command
@@ -158,6 +163,9 @@ pub(crate) enum Command {
     /// Start and keep the services of a guest; guests run this themselves
     #[command(hide = true, after_help = SUPERVISE_HELP)]
     Supervise(SuperviseArgs),
+    /// Serve a controller over standard input and output; `fleet` starts this by ssh
+    #[command(hide = true)]
+    Agent(AgentArgs),
     /// Be the service of a virtual machine; the system of a guest starts this itself
     #[command(hide = true)]
     VmAgent,

@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod agent;
 mod check;
 mod clean;
 pub(crate) mod compare;
@@ -7,6 +8,7 @@ mod completions;
 mod demo_lab;
 mod export;
 mod fit;
+mod fleet;
 mod guests;
 mod host;
 mod labels;
@@ -75,6 +77,8 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Clean(args) => clean::run(args),
         Command::Template(command) => template::run(command),
         Command::Host(args) => host::run(args),
+        Command::Fleet(command) => fleet::run(command),
+        Command::Agent(args) => agent::run(args),
         Command::Supervise(args) => supervise::run(args),
         Command::VmAgent => vm_agent::run(),
     }

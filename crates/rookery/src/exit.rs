@@ -98,7 +98,7 @@ pub(crate) struct Failure {
 enum Said {
     /// One error.
     Error(Box<ErrorFields>),
-    /// Several errors of one file; never empty.
+    /// Several errors; never empty.
     Several(Vec<ErrorFields>),
     /// Every problem of a study file, which prints itself with excerpts of the file.
     Problems(Box<Problems>),
@@ -127,12 +127,17 @@ impl Failure {
         }
     }
 
-    /// A profile of host settings that is refused, with all its problems.
-    pub(crate) fn from_profile(code: Code, error: &ProfileError) -> Self {
+    /// A failure of several errors, at least one.
+    pub(crate) fn from_errors<E: Diagnosis>(code: Code, errors: &[E]) -> Self {
         Self {
             code,
-            said: Said::Several(fields_of(&error.problems)),
+            said: Said::Several(fields_of(errors)),
         }
+    }
+
+    /// A profile of host settings that is refused, with all its problems.
+    pub(crate) fn from_profile(code: Code, error: &ProfileError) -> Self {
+        Self::from_errors(code, &error.problems)
     }
 
     /// A study that is refused. The exit code follows from the kinds of problems.

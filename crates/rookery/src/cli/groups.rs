@@ -30,7 +30,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Parts",
         &["drive", "workload", "app", "data", "load", "verify"],
     ),
-    ("Host", &["guests", "clean", "template", "host"]),
+    ("Host", &["guests", "clean", "template", "host", "fleet"]),
     ("Program", &["completions", "man", "version", "help"]),
 ];
 

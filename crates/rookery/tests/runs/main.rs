@@ -12,6 +12,7 @@ mod containers;
 mod drive;
 mod effects;
 mod external;
+mod fleet;
 mod groups;
 mod guest_death;
 mod host;

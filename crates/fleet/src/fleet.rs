@@ -1,0 +1,291 @@
+//! What is done on all hosts of a file, side by side.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use rookery_host::find_program;
+use serde::Serialize;
+
+use crate::{
+    agent::own_build,
+    clock::ClockOffset,
+    error::{FleetError, HostError, HostFault},
+    hosts::{HostEntry, HostsFile},
+    message::{Build, Hello},
+    probe::{DirectoryState, Probe, check, probe},
+    remote::RemoteAgent,
+    ssh::{Ssh, quoted},
+};
+
+/// How long the program may take to be copied.
+const COPY: Duration = Duration::from_secs(600);
+/// How long a directory may take to be removed.
+const REMOVE: Duration = Duration::from_secs(30);
+
+/// The hosts of a file, and this program.
+pub struct Fleet<'a> {
+    hosts: &'a HostsFile,
+    program: PathBuf,
+    build: Build,
+}
+
+/// A host and its agent.
+#[derive(Clone, Debug, Serialize)]
+pub struct HostStatus {
+    /// Name of the host.
+    pub host: String,
+    /// Where ssh goes.
+    pub address: String,
+    /// Port of ssh.
+    pub port: u16,
+    /// How it stands.
+    pub state: HostState,
+    /// Whether the program was copied just now.
+    pub copied: bool,
+    /// What the agent says; nothing where there is none.
+    pub agent: Option<Hello>,
+    /// How far its clock is ahead of the one here.
+    pub clock: Option<ClockOffset>,
+}
+
+/// How a host stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostState {
+    /// The program is there, and its agent begins.
+    Ready,
+    /// The agent is at work for another controller.
+    Busy,
+    /// The program there is another build than this one.
+    OtherBuild,
+    /// There is no program.
+    Absent,
+}
+
+/// What was removed from a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Removed {
+    /// Name of the host.
+    pub host: String,
+    /// Whether anything of ours was there.
+    pub was_up: bool,
+    /// What earlier runs had left there, in words.
+    pub things: Vec<String>,
+}
+
+impl<'a> Fleet<'a> {
+    /// The hosts of a file, for this program.
+    ///
+    /// # Errors
+    /// When there is no ssh, or the program cannot be read.
+    pub fn new(hosts: &'a HostsFile) -> Result<Self, FleetError> {
+        if find_program("ssh").is_none() {
+            return Err(FleetError::NoSsh);
+        }
+        // Of a program that was replaced since, the file that runs.
+        let program = PathBuf::from("/proc/self/exe");
+        let build = own_build().map_err(|source| FleetError::OwnProgram {
+            path: program.clone(),
+            source,
+        })?;
+        Ok(Self {
+            hosts,
+            program,
+            build,
+        })
+    }
+
+    /// Look at every host; then, if nothing stands against any, copy this program where another or
+    /// none is, and start each agent once.
+    ///
+    /// # Errors
+    /// What stands against the hosts, at least one error; nothing was changed on any host unless
+    /// copying or the begin of an agent failed.
+    pub fn up(&self) -> Result<Vec<HostStatus>, Vec<HostError>> {
+        let probes = all_or_errors(self.each(|ssh, host| {
+            let found = probe(ssh, host)?;
+            check(host, &found)?;
+            Ok(found)
+        }))?;
+        all_or_errors(self.each_with(&probes, |ssh, host, probe| self.raise(ssh, host, probe)))
+    }
+
+    /// How every host stands; nothing is changed.
+    pub fn status(&self) -> Vec<Result<HostStatus, HostError>> {
+        self.each(|ssh, host| {
+            let found = probe(ssh, host)?;
+            check(host, &found)?;
+            if found.digest.is_none() {
+                return Ok(status(host, HostState::Absent, None));
+            }
+            let agent = RemoteAgent::connect(ssh, host)?;
+            let state = match agent.hello() {
+                hello if hello.build != self.build => HostState::OtherBuild,
+                hello if hello.busy => HostState::Busy,
+                _ => HostState::Ready,
+            };
+            Ok(status(host, state, Some(&agent)))
+        })
+    }
+
+    /// The end of each agent's log, at most so many bytes, in the order of the file.
+    pub fn logs(&self, most: u64) -> Vec<Result<(String, Vec<u8>), HostError>> {
+        self.each(|ssh, host| {
+            expect_program(host, &probe(ssh, host)?)?;
+            let log = RemoteAgent::connect(ssh, host)?.log(most)?;
+            Ok((host.name.clone(), log))
+        })
+    }
+
+    /// Remove from every host what runs left there, the program, and its directory.
+    pub fn down(&self) -> Vec<Result<Removed, HostError>> {
+        self.each(|ssh, host| {
+            let found = probe(ssh, host)?;
+            let was_up = found.digest.is_some();
+            let things = if was_up {
+                RemoteAgent::connect(ssh, host)?.remove()?
+            } else {
+                if found.directory == DirectoryState::Own {
+                    remove_directory(ssh, host)?;
+                }
+                Vec::new()
+            };
+            let host = host.name.clone();
+            Ok(Removed {
+                host,
+                was_up,
+                things,
+            })
+        })
+    }
+
+    fn raise(
+        &self,
+        ssh: &Ssh<'_>,
+        host: &HostEntry,
+        probe: &Probe,
+    ) -> Result<HostStatus, HostError> {
+        let copied = probe.digest.as_ref() != Some(&self.build.digest);
+        if copied {
+            copy(ssh, host, &self.program, &self.build)?;
+        }
+        let agent = RemoteAgent::connect(ssh, host)?;
+        agent.expect_build(&self.build)?;
+        let state = if agent.hello().busy {
+            HostState::Busy
+        } else {
+            HostState::Ready
+        };
+        Ok(HostStatus {
+            copied,
+            ..status(host, state, Some(&agent))
+        })
+    }
+
+    /// Do `work` for every host, each in a thread of its own.
+    fn each<T: Send>(
+        &self,
+        work: impl Fn(&Ssh<'_>, &HostEntry) -> Result<T, HostError> + Sync,
+    ) -> Vec<Result<T, HostError>> {
+        let nothing = vec![(); self.hosts.hosts.len()];
+        self.each_with(&nothing, |ssh, host, ()| work(ssh, host))
+    }
+
+    /// Do `work` for every host with what is known of it.
+    fn each_with<K: Sync, T: Send>(
+        &self,
+        known: &[K],
+        work: impl Fn(&Ssh<'_>, &HostEntry, &K) -> Result<T, HostError> + Sync,
+    ) -> Vec<Result<T, HostError>> {
+        let ssh = Ssh {
+            config: self.hosts.ssh_config.as_deref(),
+        };
+        let (ssh, work) = (&ssh, &work);
+        thread::scope(|scope| {
+            let hosts = self.hosts.hosts.iter().zip(known);
+            let threads: Vec<_> = hosts
+                .map(|(host, known)| scope.spawn(move || work(ssh, host, known)))
+                .collect();
+            let results = threads.into_iter().zip(&self.hosts.hosts);
+            results
+                .map(|(thread, host)| thread.join().unwrap_or_else(|_| Err(panicked(host))))
+                .collect()
+        })
+    }
+}
+
+fn panicked(host: &HostEntry) -> HostError {
+    let words = "the thread that worked on it panicked".to_owned();
+    let what = "work on the host";
+    HostError::new(host, HostFault::Command { what, words })
+}
+
+/// All results, or all errors.
+fn all_or_errors<T>(results: Vec<Result<T, HostError>>) -> Result<Vec<T>, Vec<HostError>> {
+    let (mut done, mut errors) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(value) => done.push(value),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() {
+        Ok(done)
+    } else {
+        Err(errors)
+    }
+}
+
+fn status(host: &HostEntry, state: HostState, agent: Option<&RemoteAgent<'_>>) -> HostStatus {
+    HostStatus {
+        host: host.name.clone(),
+        address: host.destination(),
+        port: host.port,
+        state,
+        copied: false,
+        agent: agent.map(|agent| agent.hello().clone()),
+        clock: agent.and_then(RemoteAgent::clock),
+    }
+}
+
+fn expect_program(host: &HostEntry, probe: &Probe) -> Result<(), HostError> {
+    if probe.digest.is_some() {
+        return Ok(());
+    }
+    let directory = host.directory.clone();
+    Err(HostError::new(host, HostFault::NotUp { directory }))
+}
+
+/// Copy this program; it has its name only when it is whole.
+fn copy(ssh: &Ssh<'_>, host: &HostEntry, program: &Path, build: &Build) -> Result<(), HostError> {
+    let what = "copying the program";
+    let file = File::open(program).map_err(|error| {
+        let words = error.to_string();
+        HostError::new(host, HostFault::Command { what, words })
+    })?;
+    let script = format!(
+        "d={}; umask 022; mkdir -p \"$d\" && [ -O \"$d\" ] && cat > \"$d/rookery.part\" && \
+         s=$(sha256sum < \"$d/rookery.part\") && [ \"${{s%% *}}\" = {} ] && \
+         chmod 755 \"$d/rookery.part\" && mv -f \"$d/rookery.part\" \"$d/rookery\"",
+        quoted(&host.directory),
+        build.digest
+    );
+    let command = format!("exec sh -c {}", quoted(&script));
+    ssh.run(host, what, &command, Some(file), COPY)?;
+    Ok(())
+}
+
+/// Remove the directory of a host where copying the program never ended.
+fn remove_directory(ssh: &Ssh<'_>, host: &HostEntry) -> Result<(), HostError> {
+    let script = format!(
+        "d={}; rm -f \"$d/rookery.part\"; rmdir \"$d\" 2>/dev/null || :",
+        quoted(&host.directory)
+    );
+    let command = format!("exec sh -c {}", quoted(&script));
+    ssh.run(host, "removing the directory", &command, None, REMOVE)?;
+    Ok(())
+}

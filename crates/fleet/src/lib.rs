@@ -1,0 +1,27 @@
+//! Other machines: a hosts file, agents that are reached by ssh, and the messages between them and
+//! the controller.
+//!
+//! [`Fleet`] is the principal type: the hosts of a [`HostsFile`] with what is done on all of them.
+//! [`RemoteAgent`] is one agent as the controller sees it; [`Agent`] is the other end, the process
+//! that runs on the host (`rookery agent`). Both speak over a [`bus::Bus`].
+
+mod agent;
+pub mod bus;
+mod checks;
+mod clock;
+mod error;
+mod fleet;
+mod hosts;
+mod message;
+mod probe;
+mod remote;
+mod ssh;
+
+pub use agent::{Agent, AgentEnd, AgentError, LOG_FILE};
+pub use checks::Lent;
+pub use clock::{ClockOffset, RoundTrip};
+pub use error::{FleetError, HostError, HostFault};
+pub use fleet::{Fleet, HostState, HostStatus, Removed};
+pub use hosts::{HostEntry, HostsFile, HostsProblem, HostsProblems, MOST_HOSTS, SSH_PORT};
+pub use message::{Build, Hello, KindCheck, LEASE};
+pub use remote::RemoteAgent;

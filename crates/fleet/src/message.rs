@@ -1,0 +1,120 @@
+//! The messages between a controller and an agent. They are JSON; what an older build does not know
+//! of an answer it leaves out.
+
+use std::time::Duration;
+
+use rookery_diagnosis::ErrorFields;
+use rookery_store::HostDescription;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::bus::{Bus, BusError, Frame};
+
+/// An agent that hears nothing for so long ends the load, removes its guests and ends itself.
+pub const LEASE: Duration = Duration::from_secs(10);
+
+/// What a controller asks of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "kebab-case")]
+pub(crate) enum Order {
+    /// Tell who you are.
+    Hello,
+    /// Tell the time; every order extends the lease.
+    Ping {
+        /// Number of the question.
+        number: u64,
+    },
+    /// Give the end of your log.
+    Log {
+        /// Most bytes of it.
+        most: u64,
+    },
+    /// Remove what earlier runs left on this host, then the program and its directory.
+    Remove,
+}
+
+/// What an agent answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub(crate) enum Answer {
+    /// Who it is.
+    Hello(Box<Hello>),
+    /// The time.
+    Pong {
+        /// Number of the question.
+        number: u64,
+        /// The time there, microseconds since 1970.
+        time_us: i64,
+    },
+    /// The end of its log is the body.
+    Log,
+    /// What was removed, in words; the agent ends.
+    Removed {
+        /// Guests, networks and mounts of earlier runs.
+        things: Vec<String>,
+    },
+    /// Another controller has the agent of this host.
+    Busy,
+    /// It cannot do it.
+    Refused(Box<ErrorFields>),
+}
+
+/// A build of the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// Version.
+    pub version: String,
+    /// SHA-256 of the program's file, in hexadecimal digits.
+    pub digest: String,
+}
+
+impl std::fmt::Display for Build {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits: String = self.digest.chars().take(12).collect();
+        write!(f, "{} ({digits})", self.version)
+    }
+}
+
+/// Who an agent is, and what its host can do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its build.
+    pub build: Build,
+    /// The host, as far as it is lent.
+    pub host: HostDescription,
+    /// Whether it runs as root.
+    pub root: bool,
+    /// Whether each kind of guest can be made there.
+    pub kinds: Vec<KindCheck>,
+    /// What earlier agents left there and this one removed, in words.
+    pub cleaned: Vec<String>,
+    /// Whether another controller has the agent of this host.
+    pub busy: bool,
+}
+
+/// Whether a kind of guest can be made on a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindCheck {
+    /// The kind: `bare`, `container`, `vm`.
+    pub kind: String,
+    /// What it lacks; nothing where the kind can be made.
+    pub lacks: Option<String>,
+}
+
+/// Send a message with bytes that go with it.
+///
+/// # Errors
+/// When the connection is closed or the message too long.
+pub(crate) fn send(bus: &dyn Bus, message: &impl Serialize, body: Vec<u8>) -> Result<(), BusError> {
+    let head = serde_json::to_vec(message)
+        .map_err(|error| BusError::Failed(std::io::Error::other(error)))?;
+    bus.send(Frame { head, body })
+}
+
+/// The message of a frame.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn read<T: DeserializeOwned>(frame: &Frame) -> Result<T, BusError> {
+    serde_json::from_slice(&frame.head)
+        .map_err(|error| BusError::Failed(std::io::Error::other(error)))
+}

@@ -1,0 +1,237 @@
+//! An agent as its controller sees it.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    bus::{Bus, BusError, Frame},
+    clock::{ClockOffset, RoundTrip, now_us},
+    error::{HostError, HostFault},
+    hosts::HostEntry,
+    message::{Answer, Build, Hello, Order, read, send},
+    ssh::{Connection, Ssh, quoted},
+};
+
+/// How long an agent may take to begin, the connection included.
+const BEGIN: Duration = Duration::from_secs(30);
+/// An agent that is silent for so long is lost.
+const SILENCE: Duration = Duration::from_secs(3);
+/// Questions for the time at the begin.
+const FIRST_PINGS: u64 = 10;
+
+/// One agent, from its begin to its end: it ends when this is dropped.
+pub struct RemoteAgent<'a> {
+    host: &'a HostEntry,
+    hello: Hello,
+    state: Mutex<State>,
+}
+
+/// What changes while an agent is spoken to.
+struct State {
+    bus: Box<dyn Bus>,
+    connection: Connection,
+    number: u64,
+    asked: Option<(u64, i64)>,
+    trips: Vec<RoundTrip>,
+}
+
+impl<'a> RemoteAgent<'a> {
+    /// Start the agent of a host and hear who it is. The thread that calls this has to live as long
+    /// as the agent.
+    ///
+    /// # Errors
+    /// When the host cannot be reached, the program is not there or does not start.
+    pub(crate) fn connect(ssh: &Ssh<'_>, host: &'a HostEntry) -> Result<Self, HostError> {
+        let (connection, bus) = ssh.connect(host, &command(host))?;
+        let mut state = State {
+            bus: Box::new(bus),
+            connection,
+            number: 0,
+            asked: None,
+            trips: Vec::new(),
+        };
+        let hello = match state.ask(host, &Order::Hello, BEGIN)?.0 {
+            Answer::Hello(hello) => *hello,
+            other => return Err(unexpected(host, other)),
+        };
+        for _ in 0..FIRST_PINGS {
+            state.ping_and_wait(host)?;
+        }
+        Ok(Self {
+            host,
+            hello,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// Who it is.
+    #[must_use]
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// How far its clock is ahead of the one here, by what was heard so far.
+    #[must_use]
+    pub fn clock(&self) -> Option<ClockOffset> {
+        ClockOffset::from_round_trips(&self.state().trips)
+    }
+
+    /// Refuse another build than this one.
+    ///
+    /// # Errors
+    /// When it is another.
+    pub fn expect_build(&self, own: &Build) -> Result<(), HostError> {
+        if self.hello.build == *own {
+            return Ok(());
+        }
+        let (found, own) = (self.hello.build.to_string(), own.to_string());
+        Err(HostError::new(
+            self.host,
+            HostFault::OtherBuild { found, own },
+        ))
+    }
+
+    /// The end of its log.
+    pub(crate) fn log(&self, most: u64) -> Result<Vec<u8>, HostError> {
+        match self.state().ask(self.host, &Order::Log { most }, BEGIN)? {
+            (Answer::Log, log) => Ok(log),
+            (other, _) => Err(unexpected(self.host, other)),
+        }
+    }
+
+    /// Have it remove all that it made, and itself; what earlier runs had left, in words.
+    pub(crate) fn remove(&self) -> Result<Vec<String>, HostError> {
+        match self.state().ask(self.host, &Order::Remove, BEGIN)?.0 {
+            Answer::Removed { things } => Ok(things),
+            other => Err(unexpected(self.host, other)),
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How the agent is started. Tools of administrators are looked for as well, which a shell without
+/// a terminal leaves out.
+fn command(host: &HostEntry) -> String {
+    let mut words = vec![quoted(&host.program()), "agent".to_owned()];
+    words.extend(["--directory".to_owned(), quoted(&host.directory)]);
+    if let Some(cpus) = &host.cpus {
+        let list = rookery_host::format_cpu_list(cpus.iter().copied());
+        words.extend(["--cpus".to_owned(), list]);
+    }
+    if let Some(memory) = host.memory_mib {
+        words.extend(["--memory-mib".to_owned(), memory.to_string()]);
+    }
+    // Root needs none, and may not have it.
+    let sudo = match host.sudo {
+        true => "s=; [ \"$(id -u)\" = 0 ] || s=\"sudo -n\"; exec $s",
+        false => "exec",
+    };
+    let script = format!(
+        "PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; export PATH; {sudo} {}",
+        words.join(" ")
+    );
+    format!("exec sh -c {}", quoted(&script))
+}
+
+/// An answer to another question, or that it cannot be given.
+fn unexpected(host: &HostEntry, answer: Answer) -> HostError {
+    let fault = match answer {
+        Answer::Busy => HostFault::Busy,
+        Answer::Refused(fields) => HostFault::Refused(fields),
+        _ => HostFault::Agent {
+            words: "it answers another question than it was asked".to_owned(),
+        },
+    };
+    HostError::new(host, fault)
+}
+
+impl State {
+    /// Ask, and wait for the answer. The time is asked for meanwhile.
+    fn ask(
+        &mut self,
+        host: &HostEntry,
+        order: &Order,
+        limit: Duration,
+    ) -> Result<(Answer, Vec<u8>), HostError> {
+        self.send(host, order)?;
+        let begun = Instant::now();
+        loop {
+            let frame = self.receive(host, limit.saturating_sub(begun.elapsed()))?;
+            let Some(frame) = frame else {
+                let seconds = begun.elapsed().as_secs_f64();
+                return Err(HostError::new(host, HostFault::Silent { seconds }));
+            };
+            match self.read(host, &frame)? {
+                Answer::Pong { number, time_us } => self.take_pong(number, time_us),
+                answer => return Ok((answer, frame.body)),
+            }
+        }
+    }
+
+    /// Ask for the time, and wait for it.
+    fn ping_and_wait(&mut self, host: &HostEntry) -> Result<(), HostError> {
+        self.ping(host)?;
+        match self.receive(host, SILENCE)? {
+            Some(frame) => {
+                if let Answer::Pong { number, time_us } = self.read(host, &frame)? {
+                    self.take_pong(number, time_us);
+                }
+                Ok(())
+            }
+            None => {
+                let seconds = SILENCE.as_secs_f64();
+                Err(HostError::new(host, HostFault::Silent { seconds }))
+            }
+        }
+    }
+
+    fn ping(&mut self, host: &HostEntry) -> Result<(), HostError> {
+        self.number += 1;
+        let number = self.number;
+        self.asked = Some((number, now_us()));
+        self.send(host, &Order::Ping { number })
+    }
+
+    /// Take in the time there, if it answers the last question.
+    fn take_pong(&mut self, number: u64, there_us: i64) {
+        let received_us = now_us();
+        if let Some((_, sent_us)) = self.asked.take_if(|(asked, _)| *asked == number) {
+            self.trips.push(RoundTrip {
+                sent_us,
+                there_us,
+                received_us,
+            });
+        }
+    }
+
+    fn send(&mut self, host: &HostEntry, order: &Order) -> Result<(), HostError> {
+        let sent = send(self.bus.as_ref(), order, Vec::new());
+        sent.map_err(|error| self.fault(host, error))
+    }
+
+    fn receive(&mut self, host: &HostEntry, within: Duration) -> Result<Option<Frame>, HostError> {
+        let came = self.bus.receive(within);
+        came.map_err(|error| self.fault(host, error))
+    }
+
+    fn read(&mut self, host: &HostEntry, frame: &Frame) -> Result<Answer, HostError> {
+        read(frame).map_err(|error| self.fault(host, error))
+    }
+
+    /// Why nothing comes any more: the words of ssh say more than that the connection is closed.
+    fn fault(&mut self, host: &HostEntry, error: BusError) -> HostError {
+        let fault = match error {
+            BusError::Closed | BusError::Failed(_) => match self.connection.fault() {
+                HostFault::Agent { words } if words.is_empty() => HostFault::Bus(error),
+                fault => fault,
+            },
+            BusError::TooLong { .. } => HostFault::Bus(error),
+        };
+        HostError::new(host, fault)
+    }
+}

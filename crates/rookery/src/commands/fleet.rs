@@ -1,0 +1,212 @@
+//! `rookery fleet`: other machines.
+
+use std::{fs::File, io::Read as _, path::Path};
+
+use rookery_diagnosis::ErrorFields;
+use rookery_fleet::{
+    ClockOffset, Fleet, FleetError, Hello, HostError, HostState, HostStatus, HostsFile, Removed,
+};
+use rookery_text::Table;
+
+use crate::{
+    cli::{FleetArgs, FleetCommand, FleetLogsArgs},
+    exit::{Code, Failure},
+    output,
+};
+
+/// Most bytes that are read of a hosts file: more than its grammar takes.
+const MOST_BYTES: u64 = 2 << 20;
+
+pub(crate) fn run(command: &FleetCommand) -> Result<Code, Failure> {
+    match command {
+        FleetCommand::Up(args) => up(args),
+        FleetCommand::Status(args) => status(args),
+        FleetCommand::Logs(args) => logs(args),
+        FleetCommand::Down(args) => down(args),
+    }
+}
+
+/// The hosts that a file names.
+pub(crate) fn hosts(path: &Path) -> Result<HostsFile, Failure> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
+    read.map_err(|source| {
+        let path = path.to_owned();
+        Failure::from_error(Code::Usage, &FleetError::Unreadable { path, source })
+    })?;
+    HostsFile::parse(&path.display().to_string(), &text)
+        .map_err(|problems| Failure::from_errors(Code::Usage, &problems.0))
+}
+
+fn fleet(hosts: &HostsFile) -> Result<Fleet<'_>, Failure> {
+    Fleet::new(hosts).map_err(|error| Failure::from_error(Code::Host, &error))
+}
+
+fn up(args: &FleetArgs) -> Result<Code, Failure> {
+    let hosts = hosts(&args.hosts)?;
+    let up = fleet(&hosts)?.up();
+    let up = up.map_err(|errors| Failure::from_errors(Code::Host, &errors))?;
+    if args.json {
+        return output::json(&up);
+    }
+    output::result(table(&up));
+    remark_on_kinds(&up);
+    Ok(Code::Done)
+}
+
+fn status(args: &FleetArgs) -> Result<Code, Failure> {
+    let hosts = hosts(&args.hosts)?;
+    let (found, errors) = apart(fleet(&hosts)?.status());
+    if args.json {
+        output::json(&serde_json::json!({ "hosts": found, "errors": fields(&errors) }))?;
+    } else {
+        if !found.is_empty() {
+            output::result(table(&found));
+        }
+        remark_on_errors(&errors);
+    }
+    let ready = found.iter().all(|host| host.state == HostState::Ready);
+    Ok(if ready && errors.is_empty() {
+        Code::Done
+    } else {
+        Code::Host
+    })
+}
+
+fn logs(args: &FleetLogsArgs) -> Result<Code, Failure> {
+    let hosts = hosts(&args.hosts)?;
+    let (logs, errors) = apart(fleet(&hosts)?.logs(args.bytes));
+    for (host, log) in logs {
+        let lines = String::from_utf8_lossy(&log);
+        let lines = lines
+            .lines()
+            .map(|line| format!("{host}: {}", output::printable(line)));
+        output::result(lines.collect::<Vec<_>>().join("\n"));
+    }
+    remark_on_errors(&errors);
+    Ok(code_of(&errors))
+}
+
+fn down(args: &FleetArgs) -> Result<Code, Failure> {
+    let hosts = hosts(&args.hosts)?;
+    let (removed, errors) = apart(fleet(&hosts)?.down());
+    if args.json {
+        output::json(&serde_json::json!({ "hosts": removed, "errors": fields(&errors) }))?;
+        return Ok(code_of(&errors));
+    }
+    for host in &removed {
+        output::text(sentence(host));
+        for thing in &host.things {
+            output::text(format!("  removed {}", output::printable(thing)));
+        }
+    }
+    remark_on_errors(&errors);
+    Ok(code_of(&errors))
+}
+
+fn sentence(removed: &Removed) -> String {
+    match removed.was_up {
+        true => format!(
+            "{}: the program and its directory are removed",
+            removed.host
+        ),
+        false => format!("{}: there was no program", removed.host),
+    }
+}
+
+/// What was done, and what was not.
+fn apart<T>(results: Vec<Result<T, HostError>>) -> (Vec<T>, Vec<HostError>) {
+    let (mut done, mut errors) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(value) => done.push(value),
+            Err(error) => errors.push(error),
+        }
+    }
+    (done, errors)
+}
+
+fn fields(errors: &[HostError]) -> Vec<ErrorFields> {
+    errors.iter().map(|error| ErrorFields::new(error)).collect()
+}
+
+fn remark_on_errors(errors: &[HostError]) {
+    for error in errors {
+        output::remark(ErrorFields::new(error));
+    }
+}
+
+fn code_of(errors: &[HostError]) -> Code {
+    if errors.is_empty() {
+        Code::Done
+    } else {
+        Code::Host
+    }
+}
+
+fn table(hosts: &[HostStatus]) -> String {
+    let heads = [
+        "host", "address", "state", "program", "kernel", "CPUs", "memory", "guests", "clock",
+    ];
+    let rows = hosts.iter().map(row).collect();
+    Table::new(heads.map(str::to_owned).to_vec(), rows).render(output::width())
+}
+
+fn row(host: &HostStatus) -> Vec<String> {
+    let agent = host.agent.as_ref();
+    let of_agent = |of: &dyn Fn(&Hello) -> String| agent.map_or_else(|| "-".to_owned(), of);
+    let state = match host.state {
+        HostState::Ready => "ready",
+        HostState::Busy => "busy",
+        HostState::OtherBuild => "other build",
+        HostState::Absent => "not up",
+    };
+    let program = of_agent(&|agent| {
+        let copied = if host.copied { ", copied" } else { "" };
+        output::printable(&format!("{}{copied}", agent.build))
+    });
+    vec![
+        host.host.clone(),
+        format!("{}:{}", host.address, host.port),
+        state.to_owned(),
+        program,
+        of_agent(&|agent| output::printable(&agent.host.kernel)),
+        of_agent(&|agent| agent.host.facts.cpus.len().to_string()),
+        of_agent(&|agent| format!("{} MiB", agent.host.facts.memory_mib)),
+        of_agent(&kinds),
+        host.clock.as_ref().map_or_else(|| "-".to_owned(), clock),
+    ]
+}
+
+/// The kinds of guests that can be made there.
+fn kinds(agent: &Hello) -> String {
+    let able = agent.kinds.iter().filter(|kind| kind.lacks.is_none());
+    let able: Vec<String> = able.map(|kind| output::printable(&kind.kind)).collect();
+    match able.is_empty() {
+        true => "none".to_owned(),
+        false => able.join(", "),
+    }
+}
+
+/// How far a clock is ahead, and how wrong that may be: `+0.12 ms ± 0.21 ms`.
+fn clock(offset: &ClockOffset) -> String {
+    let ms = |us: i64| us as f64 / 1000.0;
+    let stepped = if offset.stepped { ", stepped" } else { "" };
+    format!(
+        "{:+.2} ms \u{b1} {:.2} ms{stepped}",
+        ms(offset.offset_us),
+        ms(offset.bound_us)
+    )
+}
+
+/// Say what hosts lack for kinds of guests.
+fn remark_on_kinds(hosts: &[HostStatus]) {
+    for host in hosts {
+        for kind in host.agent.iter().flat_map(|agent| &agent.kinds) {
+            if let Some(lacks) = &kind.lacks {
+                let text = format!("{}: no guests of kind {}: {lacks}", host.host, kind.kind);
+                output::remark(output::printable(&text));
+            }
+        }
+    }
+}
