@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use rookery_study::{Choices, Document, GuestKind, HostFacts, Plan, Point};
+use rookery_study::{Choices, Document, GuestKind, HostFacts, Plan, Point, Search};
 
 fn file(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -291,4 +291,37 @@ fn zvm_is_its_setups() {
     assert_eq!(study.host.settings.as_deref(), Some("shared-memory"));
     assert_eq!(plan.guest_cpus.len(), 8);
     assert!(plan.points.iter().all(|point| point.capacity_cpus <= 8.0));
+}
+
+#[test]
+fn web2005_is_its_tables_of_configurations() {
+    let (document, plan) = original("web2005", "esx");
+    let of_kind = |kind: GuestKind| -> Vec<(u32, u32)> {
+        let searches = plan.searches.iter().filter(|search| {
+            let variant = &document.variants()[search.variant as usize - 1];
+            variant.studies().all(|study| study.guest.kind() == kind)
+        });
+        let shape = |search: &Search| (search.guests, search.vcpus.whole_cpus());
+        searches.map(shape).collect()
+    };
+    let (native, guests) = (of_kind(GuestKind::Bare), of_kind(GuestKind::Vm));
+    let natives = table("002_native_configurations");
+    let virtuals = table("002_virtual_configurations");
+    // Each with bank, shop and downloads.
+    assert_eq!(native.len(), 3 * natives.len());
+    assert_eq!(guests.len(), 3 * virtuals.len());
+    for row in &natives {
+        let wanted = (1, number(row, "cpus") as u32);
+        let own = native.iter().filter(|shape| **shape == wanted);
+        assert_eq!(own.count(), 3, "{row:?}");
+    }
+    for row in &virtuals {
+        let wanted = (number(row, "guests") as u32, 1);
+        let own = guests.iter().filter(|shape| **shape == wanted);
+        assert_eq!(own.count(), 3, "{row:?}");
+    }
+    // 4 GB for each CPU, in either table.
+    let largest = natives.iter().map(|row| number(row, "memory_gb"));
+    let largest = largest.fold(0.0, f64::max);
+    assert_eq!(plan.estimate.memory_mib as f64, largest * 1024.0);
 }
