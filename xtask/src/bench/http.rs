@@ -26,6 +26,8 @@ const USAGE: &str = "usage: cargo xtask bench http [--repeats N] [--seconds S]";
 const CONNECTIONS: u32 = 64;
 /// Users of the smaller and of the larger population whose memory is compared.
 const POPULATIONS: [u32; 2] = [20, 220];
+/// The same of users with a long pause: few of them load their page at a time.
+const PAUSING_POPULATIONS: [u32; 2] = [100, 1_100];
 /// Users whose punctuality is measured, and their pause.
 const MANY_USERS: u32 = 10_000;
 const LONG_PAUSE_S: u64 = 10;
@@ -136,22 +138,23 @@ fn compare(
     Ok(())
 }
 
-/// Memory of a further user, with a second of pause: of ours and of the peers in the five
-/// operations, of ours with a cookie and a cache of 50 objects.
+/// Memory of a further user: of ours and of the peers in the five operations with a second of
+/// pause, of ours with a cookie and a cache of 50 objects with a long pause.
 fn memory(nginx: &Nginx, seconds: u32) -> Result<(), String> {
     let [few, many] = POPULATIONS;
     let per_user = |few_kib: f64, many_kib: f64| (many_kib - few_kib) / f64::from(many - few);
     let time = Duration::from_secs(seconds.max(3).into());
-    let of_ours = |what| {
-        let [few_kib, many_kib] =
-            POPULATIONS.map(|users| client::resident_kib(nginx, what, users, time));
-        Ok::<f64, String>(per_user(few_kib?, many_kib?))
+    let of_ours = |what, [few, many]: [u32; 2], pause_s| {
+        let pause = Duration::from_secs(pause_s);
+        let few_kib = client::resident_kib(nginx, what, few, pause)?;
+        let many_kib = client::resident_kib(nginx, what, many, pause)?;
+        Ok::<f64, String>((many_kib - few_kib) / f64::from(many - few))
     };
-    let ours = of_ours(What::Five)?;
+    let ours = of_ours(What::Five, POPULATIONS, 1)?;
     say(&format!("memory of a further user: rookery {ours:.1} KiB"))?;
     say(&format!(
         "memory of a further user with a session and a cache of 50 objects: rookery {:.1} KiB",
-        of_ours(What::Cached)?
+        of_ours(What::Cached, PAUSING_POPULATIONS, LONG_PAUSE_S)?
     ))?;
     for peer in [Peer::K6, Peer::Locust] {
         if !peer.is_installed() {

@@ -31,14 +31,16 @@ pub(super) fn cost(nginx: &Nginx, what: What, users: u32, seconds: u32) -> Resul
     Ok(per_request(cpu, number("requests")))
 }
 
-/// Resident memory with so many users and a second of pause, KiB.
+/// Resident memory with so many users and so long a pause, KiB. They begin spread over one pause:
+/// users that load a page at the same instant would count what is needed meanwhile.
 pub(super) fn resident_kib(
     nginx: &Nginx,
     what: What,
     users: u32,
-    time: Duration,
+    pause: Duration,
 ) -> Result<f64, String> {
-    let config = load::config(nginx, what, users, Duration::from_secs(1), time)?;
+    let mut config = load::config(nginx, what, users, pause, pause)?;
+    config.phases.ramp_up = pause;
     let (_, found) = measure(&config)?;
     found["rss_kib"]
         .as_f64()
