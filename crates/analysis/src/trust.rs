@@ -8,7 +8,7 @@ use rookery_stats::{
     detectable_between,
     trial_checks::{Intent, Matter, of_trial},
 };
-use rookery_store::TrialStatus;
+use rookery_store::{TrialStatus, guest_links};
 use rookery_study::Purpose;
 
 use crate::{Run, TrialData, predict::HeldOutError, schema::data};
@@ -223,10 +223,12 @@ pub fn checks(run: &Run) -> Vec<Checked> {
             continue;
         };
         let intent = run.study_of(trial).intent();
+        let links = guest_links(&record.tunings);
         let surroundings = Surroundings {
             host: run.header.host.facts.size(),
             programs: &record.other_programs,
             kernel: &record.kernel,
+            links: &links,
         };
         let surroundings = Some(&surroundings).filter(|_| !simulated);
         let remarks = of_trial(measured, &record.resources, &intent, surroundings);

@@ -30,6 +30,7 @@ mod lab_core;
 mod lab_network;
 mod label;
 mod launch;
+mod link;
 mod log;
 mod paths;
 mod phase;
@@ -50,7 +51,7 @@ pub use guest::{CommandEnd, CommandVariables, Guest, GuestCommand, GuestState, P
 pub use health::Health;
 pub use kind::{Kind, LabShape};
 pub use kinds::{
-    FakeBehaviour, FakeLab, FakeStep, check_host, check_storage, open_lab,
+    FakeBehaviour, FakeLab, FakeStep, check_host, check_network, check_storage, open_lab,
     vm::{
         Accelerator, AcceleratorChoice, AgentError, GuestPins, audit_pins, choose_accelerator,
         pin_table, vm_agent,
@@ -58,6 +59,7 @@ pub use kinds::{
 };
 pub use lab::{Lab, Progress};
 pub use launch::{StartProgress, remove_all, start_all};
+pub use link::{LinkEnds, with_link};
 pub use paths::RunDirs;
 pub use registry::Registration;
 pub use rookery_host::{

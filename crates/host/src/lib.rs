@@ -46,8 +46,8 @@ pub use group_limits::GroupLimits;
 pub use http_get::{HttpAnswer, HttpGetError, http_get};
 pub use mounts::{Mount, detach, mounts, parse_mountinfo};
 pub use netns::{
-    enter_netns, in_netns, make_netns, netns_names, netns_path, remove_empty_netns_dirs,
-    remove_netns,
+    enter_netns, in_netns, in_unnamed_netns, make_netns, netns_names, netns_path,
+    remove_empty_netns_dirs, remove_netns,
 };
 pub use process::{Identity, await_end, environ, process_numbers, process_stat};
 pub use program_use::{ProgramUse, ProgramWatch};

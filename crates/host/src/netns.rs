@@ -86,6 +86,24 @@ pub fn make_netns<T: Send>(
     made
 }
 
+/// Run `work` on a thread in a network namespace that has no name, and is gone when the work is done.
+///
+/// # Errors
+/// When the caller is not root, or the work panics.
+pub fn in_unnamed_netns<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let body = move || {
+        // SAFETY: only the network namespace of this short-lived thread is unshared; no file
+        // descriptor table or memory changes.
+        unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?;
+        Ok(work())
+    };
+    thread::scope(|scope| scope.spawn(body).join()).unwrap_or_else(|_| {
+        Err(io::Error::other(
+            "the work inside the network namespace panicked",
+        ))
+    })
+}
+
 /// Make the file that a namespace is mounted on. The directory may be removed by the last run that
 /// ends meanwhile, so look more than once.
 fn create_name(path: &Path) -> io::Result<()> {

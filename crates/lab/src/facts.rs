@@ -31,6 +31,7 @@ pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
         rookery_guest::check_host(kind)?;
         stack.check_host(kind, templates)?;
         storage::check(study, None)?;
+        rookery_guest::check_network(&study.guest.lab)?;
     }
     for point in &plan.points {
         for (index, (part, study)) in plan.parts(point).into_iter().enumerate() {

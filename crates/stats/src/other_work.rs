@@ -5,7 +5,7 @@ use rookery_workload::Window;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    KernelCount, Measurement, ResourceSample,
+    GuestLink, KernelCount, Measurement, ResourceSample,
     checks::Remark,
     faults::{Fault, FaultCode},
 };
@@ -54,6 +54,8 @@ pub struct Surroundings<'a> {
     pub programs: &'a [OtherProgram],
     /// What the kernel counted inside the window.
     pub kernel: &'a [KernelCount],
+    /// The links of guests, as far as they are known.
+    pub links: &'a [GuestLink],
 }
 
 /// Cores inside the window.
@@ -290,6 +292,7 @@ mod tests {
             },
             programs,
             kernel: &[],
+            links: &[],
         };
         let resources = samples(&cores, memory_mib << 20);
         let remarks = other_work(&healthy(), &resources, 0.25, &surroundings);

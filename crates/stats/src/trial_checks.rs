@@ -6,7 +6,7 @@ use rookery_workload::MixShare;
 use crate::{
     Measurement, ResourceSample, Surroundings,
     checks::{Remark, memory_growth, mix, steadiness},
-    faults, hidden_freezes, kernel_remarks, other_work, workloads,
+    faults, hidden_freezes, kernel_remarks, link_remarks, other_work, workloads,
 };
 
 /// What a trial was meant to be, as far as checks ask.
@@ -28,7 +28,8 @@ pub enum Matter {
     Driver,
     /// Work on the host that is no part of the trial.
     OtherWork,
-    /// What the kernel counted of networks, memory and CPUs.
+    /// What the kernel counted of networks, memory and CPUs, and what the links of guests let
+    /// through.
     Kernel,
     /// Shares of operations.
     Mix,
@@ -70,9 +71,11 @@ pub fn of_trial(
         .into_iter()
         .flat_map(|beside| other_work(measurement, resources, intent.other_work, beside));
     remarks.extend(others.map(about(Matter::OtherWork)));
-    let counted = surroundings
-        .into_iter()
-        .flat_map(|beside| kernel_remarks(beside.kernel, &measurement.window));
+    let counted = surroundings.into_iter().flat_map(|beside| {
+        let mut remarks = link_remarks(beside.links, beside.kernel, &measurement.window);
+        remarks.extend(kernel_remarks(beside.kernel, &measurement.window));
+        remarks
+    });
     remarks.extend(counted.map(about(Matter::Kernel)));
     if !intent.mix.is_empty() {
         remarks.extend(

@@ -17,6 +17,7 @@ pub mod fixture;
 mod formula;
 mod insert;
 mod journal;
+mod links;
 mod machines;
 mod metrics;
 mod migrations;
@@ -40,6 +41,7 @@ pub use cells::CellError;
 pub use damage::Damage;
 pub use error::StoreError;
 pub use journal::Store;
+pub use links::guest_links;
 pub use model::{
     Attempt, AuditRow, GroupRecord, GuestAudit, GuestLog, HostDescription, LoadPlace, LoadRecord,
     Note, Outcome, Reason, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning,

@@ -16,7 +16,7 @@ use crate::{
     scale,
     sections::{
         self, GroupKeys, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, MeasureKeys,
-        PrecisionKeys, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys,
+        NetworkKeys, PrecisionKeys, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys,
         WorkloadSection,
     },
     source::Source,
@@ -250,6 +250,11 @@ impl Study {
             section(sections::STORAGE, &|out| {
                 StorageKeys::of(&self.storage).write(out)
             });
+            let mut network = String::new();
+            NetworkKeys::of(&self.guest.lab).write(&mut network);
+            if !network.is_empty() {
+                section(sections::NETWORK, &|out| out.push_str(&network));
+            }
         }
         section(sections::HOST, &|out| HostKeys::of(&self.host).write(out));
         for layout in &self.layouts {

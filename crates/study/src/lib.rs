@@ -29,6 +29,7 @@ mod grammar;
 mod host_file;
 mod host_probe;
 mod image_use;
+mod link_shape;
 mod model;
 mod names;
 mod overrides;
@@ -68,6 +69,10 @@ pub use host_probe::host_probes;
 pub use image_use::{
     ImageArchive, ImageFile, ImageInstall, ImageRoot, ImageService, ImageUse, SecretSource,
     StopSignalName,
+};
+pub use link_shape::{
+    LEAST_MTU, LinkDevice, LinkShape, MOST_MTU, Offloads, RateLimit, RateQueue, VXLAN_OVERHEAD,
+    parse_rate, plain_rate,
 };
 pub use model::{Measure, Study};
 pub use names::{Named, nearest as nearest_name};

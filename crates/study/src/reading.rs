@@ -11,9 +11,9 @@ use crate::{
     model::{Measure, Study},
     problem::Code,
     sections::{
-        self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, MeasureKeys, PrecisionKeys, QosSection,
-        RootKeys, SearchKeys, Sections, StackSection, StorageKeys, WorkloadSection,
-        check_operations, read_guest,
+        self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, MeasureKeys, NetworkKeys,
+        PrecisionKeys, QosSection, RootKeys, SearchKeys, Sections, StackSection, StorageKeys,
+        WorkloadSection, check_operations, read_guest,
     },
     source::Source,
     stack_use::{StackKind, StackUse},
@@ -87,8 +87,12 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
     let (model, load) = read_load(reader.section(sections::LOAD));
     let qos = QosSection::read(reader.section(sections::QOS), &operations).build();
     let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
-    let guest = read_guest(reader.section(sections::GUEST));
+    let mut guest = read_guest(reader.section(sections::GUEST));
     let storage = section!(sections::STORAGE, StorageKeys).build(reader.context);
+    let network = section!(sections::NETWORK, NetworkKeys);
+    if let Some(guest) = &mut guest {
+        network.apply(guest, reader.context);
+    }
     let host = section!(sections::HOST, HostKeys).build(reader.context);
     let mut layouts = Vec::new();
     reader.each(sections::LAYOUT, MOST_LAYOUTS, |mut layout| {

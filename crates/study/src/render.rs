@@ -1,5 +1,6 @@
 //! The plan as plain text, for the terminal.
 
+mod network;
 mod wish;
 
 use std::{
@@ -151,6 +152,10 @@ fn write_setup(out: &mut String, plan: &Plan, study: &Study) {
     }
     if let Some(storage) = storage_of(study, plan) {
         let _ = writeln!(out, "  {storage}");
+    }
+    let network = network::unusual(&study.guest.lab, plan);
+    if !network.is_empty() {
+        let _ = writeln!(out, "  network: {}", network.join(", "));
     }
 }
 

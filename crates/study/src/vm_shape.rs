@@ -146,10 +146,34 @@ pub enum Network {
     User,
 }
 
+/// What the guest's network interface is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NicModel {
+    /// An interface made for machines.
+    #[default]
+    Virtio,
+    /// An emulated Intel 82540EM; not in user mode.
+    E1000,
+}
+
+impl NicModel {
+    /// Its name, as libvirt knows it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Virtio => "virtio",
+            Self::E1000 => "e1000",
+        }
+    }
+}
+
 /// The guest's network interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkShape {
+    /// What it is.
+    pub model: NicModel,
     /// Where it is plugged in.
     pub network: Network,
     /// Addresses of guests on a bridge of the host, whose network the lab cannot know; the host
@@ -167,6 +191,7 @@ pub struct NetworkShape {
 impl Default for NetworkShape {
     fn default() -> Self {
         Self {
+            model: NicModel::default(),
             network: Network::default(),
             addresses: None,
             vhost: None,

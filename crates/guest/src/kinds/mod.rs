@@ -19,6 +19,7 @@ use crate::{
     kind::{Kind, LabShape},
     lab::Lab,
     lab_core::LabCore,
+    link,
     paths::RunDirs,
     run_lab::{GuestMaker, RunLab},
     storage,
@@ -45,7 +46,9 @@ pub fn open_lab(
     let core = |dirs| LabCore::open(shape.kind(), dirs, host, SWEEPS);
     Ok(match shape {
         LabShape::Bare => run_lab(core(dirs)?, bare::BareGuests::open)?,
-        LabShape::Container => run_lab(core(dirs)?, container::ContainerGuests::open)?,
+        LabShape::Container(link) => run_lab(core(dirs)?, |core| {
+            container::ContainerGuests::open(core, link.clone())
+        })?,
         LabShape::External => Box::new(external::ExternalLab::new(core(dirs)?)),
         LabShape::Fake => Box::new(FakeLab::new(dirs, FakeBehaviour::default())),
         LabShape::Vm(shape) => {
@@ -100,6 +103,15 @@ pub fn check_storage(
     };
     let missing = storage::missing(ability, volume, limits, directory);
     nothing_missing(kind, "for their storage, ", missing)
+}
+
+/// Whether this host can give guests of a lab of this shape the network that it asks for. Changes
+/// nothing.
+///
+/// # Errors
+/// Everything that is missing, at once, each with what to do about it.
+pub fn check_network(shape: &LabShape) -> Result<(), GuestError> {
+    nothing_missing(shape.kind(), "for their network, ", link::missing(shape))
 }
 
 #[cfg(test)]

@@ -207,7 +207,7 @@ mod tests {
         }
         for shape in [
             LabShape::Bare,
-            LabShape::Container,
+            LabShape::from(crate::kind::Kind::Container),
             LabShape::Fake,
             LabShape::External,
             LabShape::Vm(Box::default()),

@@ -11,8 +11,8 @@ use std::{
 };
 
 use rookery_guest::{
-    CleanOptions, Guest, GuestError, GuestSpec, GuestState, Kind, NotReadyReason, clean, inventory,
-    remove_all, start_all,
+    CleanOptions, Guest, GuestError, GuestSpec, GuestState, Kind, LabShape, NotReadyReason, clean,
+    inventory, remove_all, start_all,
 };
 use rookery_host::FaultyHost;
 
@@ -525,8 +525,12 @@ fn a_silent_guest_is_late(kind: Kind) {
     );
 }
 
-/// The n-th change of the host fails, for n = 1, 2, 3, ... until a whole life needs fewer.
 fn every_failing_step_leaves_nothing(kind: Kind) {
+    failing_steps_leave_nothing(&kind.into());
+}
+
+/// The n-th change of the host fails, for n = 1, 2, 3, ... until a whole life needs fewer.
+pub(crate) fn failing_steps_leave_nothing(shape: &LabShape) {
     for after_the_deed in [false, true] {
         for n in 1.. {
             assert!(n < 100, "a life of a guest takes fewer changes than that");
@@ -536,7 +540,7 @@ fn every_failing_step_leaves_nothing(kind: Kind) {
             } else {
                 FaultyHost::failing_at(n)
             });
-            let lived = live(&fixture, kind, &host);
+            let lived = live(&fixture, shape, &host);
             fixture.assert_no_traces(&format!(
                 "after fault {n} (after the deed: {after_the_deed})"
             ));
@@ -552,8 +556,8 @@ fn every_failing_step_leaves_nothing(kind: Kind) {
 
 /// Open, create, start; everything is dropped at the end. After a failed create the lab must hold
 /// no trace of the guest.
-fn live(fixture: &Fixture, kind: Kind, host: &Arc<FaultyHost>) -> Result<(), GuestError> {
-    let lab = fixture.lab_on(kind, Arc::clone(host) as Arc<dyn rookery_host::Host>)?;
+fn live(fixture: &Fixture, shape: &LabShape, host: &Arc<FaultyHost>) -> Result<(), GuestError> {
+    let lab = fixture.lab_of(shape, Arc::clone(host) as Arc<dyn rookery_host::Host>)?;
     let fill = |_: &std::path::Path| Ok(None);
     let program = std::env::current_exe().expect("own path");
     let recipe = rookery_guest::Recipe {

@@ -70,7 +70,15 @@ impl Fixture {
         kind: Kind,
         host: Arc<dyn Host>,
     ) -> Result<Box<dyn Lab>, rookery_guest::GuestError> {
-        open_lab(&kind.into(), self.site(), host)
+        self.lab_of(&kind.into(), host)
+    }
+
+    pub(crate) fn lab_of(
+        &self,
+        shape: &LabShape,
+        host: Arc<dyn Host>,
+    ) -> Result<Box<dyn Lab>, rookery_guest::GuestError> {
+        open_lab(shape, self.site(), host)
     }
 
     /// Everything of this run that can be seen.

@@ -3,13 +3,15 @@
 //!
 //! This file's own executable, called with `guest-program`, is the program that the guests run;
 //! called with `controller`, it is a controller that makes guests and waits to be killed; with
-//! `child-that-dies`, one that dies by itself. That is why there is no harness of Rust's here.
+//! `child-that-dies` or `linker-that-dies`, one that dies by itself. That is why there is no harness of Rust's here.
 
 mod bare_cases;
 mod beyond;
 mod cases;
 mod container_cases;
+mod dying;
 mod fixture;
+mod network_cases;
 mod program;
 mod storage;
 mod traces;
@@ -36,6 +38,7 @@ fn main() {
             }
         }
         Some("child-that-dies") => storage::run_child_that_dies(&words[1..]),
+        Some("linker-that-dies") => network_cases::run_linker_that_dies(&words[1..]),
         Some("controller") => fixture::run_controller(&words[1..]),
         _ => {
             let conclusion = libtest_mimic::run(&Arguments::from_args(), trials());
@@ -57,7 +60,12 @@ fn trials() -> Vec<Trial> {
         (
             Kind::Container,
             "container",
-            vec![cases::ALL, bare, container_cases::CASES],
+            vec![
+                cases::ALL,
+                bare,
+                container_cases::CASES,
+                network_cases::CASES,
+            ],
         ),
         (
             Kind::Vm,

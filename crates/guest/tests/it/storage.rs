@@ -19,9 +19,9 @@ use rookery_guest::{
     IoLimits, JournalMode, Kind, Lab, Provision, Recipe, RunDirs, Template, VolumeSpec, open_lab,
     patient,
 };
-use rookery_host::{
-    CommandError, FaultyHost, Host, Invocation, RealHost, RunId, volume::loops::loops,
-};
+use rookery_host::{FaultyHost, Host, RealHost, RunId, volume::loops::loops};
+
+use crate::dying::Dying;
 
 /// The cases by name, each with labs of its own.
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -467,40 +467,6 @@ fn a_mount_that_the_kernel_refuses_is_reported_with_help() {
     assert_eq!(place.left(), [""; 0]);
 }
 
-/// Dies, as under kill -9, at its n-th change: before it, or after it is done.
-struct Dying {
-    at: u32,
-    after: bool,
-    done: AtomicU32,
-}
-
-impl Dying {
-    fn next(&self) -> bool {
-        self.done.fetch_add(1, Ordering::Relaxed) + 1 == self.at
-    }
-}
-
-impl Host for Dying {
-    fn step(&self, _name: &'static str) -> std::io::Result<()> {
-        if self.next() {
-            std::process::abort();
-        }
-        Ok(())
-    }
-
-    fn run(&self, invocation: Invocation) -> Result<String, CommandError> {
-        let dies = self.next();
-        if dies && !self.after {
-            std::process::abort();
-        }
-        let said = RealHost.run(invocation);
-        if dies {
-            std::process::abort();
-        }
-        said
-    }
-}
-
 /// The child of the case below: makes a volume and a container on it, and dies on the way or when
 /// all is done.
 pub(crate) fn run_child_that_dies(words: &[String]) {
@@ -512,11 +478,7 @@ pub(crate) fn run_child_that_dies(words: &[String]) {
         dir: Path::new(dir).join("guests"),
         templates: Path::new(dir).join("templates"),
     };
-    let host = Dying {
-        at: at.parse().expect("a number"),
-        after: after == "after",
-        done: AtomicU32::new(0),
-    };
+    let host = Dying::new(at, after);
     let lab = open_lab(&Kind::Container.into(), site, Arc::new(host)).expect("a lab");
     let template = template(&*lab, "/bin/cat");
     let volume = lab.volume("g1", &ext4()).expect("a volume");

@@ -6,6 +6,7 @@ use rookery_stats::{
 };
 use rookery_store::{
     AuditRow, GroupRecord, GuestAudit, GuestLog, LoadPlace, Outcome, Reason, TrialRecord, Tuning,
+    guest_links,
 };
 use rookery_study::Study;
 use rookery_workload::{Counters, Proof};
@@ -111,10 +112,12 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
             .filter(|audit| !audit.consistent)
             .map(|audit| Reason::new("audit", format!("guest {}: {}", audit.guest, audit.detail))),
     );
+    let links = guest_links(&tunings);
     let surroundings = host.map(|host| Surroundings {
         host,
         programs: &other_programs,
         kernel: &kernel,
+        links: &links,
     });
     for one in &measured {
         let silent = silent(&one.measurement);

@@ -10,8 +10,7 @@ use std::{
 };
 
 use rookery_guest::{
-    CpuTime, Guest, GuestError, GuestSpec, GuestState, Kind, Lab, LabShape, RunDirs, Template,
-    open_lab,
+    CpuTime, Guest, GuestError, GuestSpec, GuestState, Kind, Lab, RunDirs, Template, open_lab,
 };
 use rookery_host::{RealHost, RunId};
 
@@ -79,7 +78,7 @@ fn own_lab(context: &StackContext<'_>) -> Result<Option<Box<dyn Lab>>, GuestErro
         dir,
         templates,
     };
-    open_lab(&LabShape::Container, dirs, Arc::new(RealHost)).map(Some)
+    open_lab(&Kind::Container.into(), dirs, Arc::new(RealHost)).map(Some)
 }
 
 fn own_dir(context: &StackContext<'_>) -> PathBuf {

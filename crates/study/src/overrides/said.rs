@@ -13,13 +13,13 @@ use crate::{
     grammar::{Context, written_key},
     plan::Level,
     problem::Code,
-    sections::{self, GUEST, LOAD, LayoutKeys, QOS, STACK, STORAGE, WORKLOAD},
+    sections::{self, GUEST, LOAD, LayoutKeys, NETWORK, QOS, STACK, STORAGE, WORKLOAD},
     values::{LayoutGroup, Override},
 };
 
 /// The sections that a layout may have below it; where a key that stands in the layout itself could
 /// be of several, it is of the first.
-pub(crate) const SECTIONS: [&str; 6] = [GUEST, STACK, WORKLOAD, LOAD, QOS, STORAGE];
+pub(crate) const SECTIONS: [&str; 7] = [GUEST, STACK, WORKLOAD, LOAD, QOS, STORAGE, NETWORK];
 
 /// What stands before the name of a single setting.
 const SETTINGS: &str = "stack.settings.";

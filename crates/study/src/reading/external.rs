@@ -4,7 +4,7 @@
 use crate::{
     grammar::Context,
     problem::Code,
-    sections::{GUEST, GuestKeys, LAYOUT, STORAGE, Sections},
+    sections::{GUEST, GuestKeys, LAYOUT, NETWORK, STORAGE, Sections},
     stack_use::StackUse,
     values::LabShape,
 };
@@ -46,6 +46,11 @@ pub(super) fn check(sections: &mut Sections, context: &mut Context) {
     refuse(
         STORAGE,
         "remove it: where its data lie is the system's own matter",
+        context,
+    );
+    refuse(
+        NETWORK,
+        "remove it: how the system is reached is its own matter",
         context,
     );
 }
@@ -108,6 +113,7 @@ mod tests {
             ("[guest]\npin = \"pack\"\n", "guest.pin"),
             ("[guest.vm]\ndisk = \"4GiB\"\n", "guest.vm"),
             ("[storage]\npool = \"directory\"\n", "storage"),
+            ("[network]\nmtu = 9000\n", "network"),
             ("[[layout]]\nname = \"two\"\nvcpus = 2\n", "layout[0].vcpus"),
             (
                 "[[layout]]\nname = \"two\"\nguests = 2\n",

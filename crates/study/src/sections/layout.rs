@@ -15,8 +15,8 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     name: "layout",
     many: true,
     meaning: "A layout to compare; every combination of its numbers is a point. At least one. A \
-              layout may say any key of [guest], [stack], [workload], [load], [qos] and [storage] \
-              for itself, below its own keys (`[layout.stack]`, or `stack.tuning = \"stock\"`) or \
+              layout may say any key of [guest], [stack], [workload], [load], [qos], [storage] \
+              and [network] for itself, below its own keys (`[layout.stack]`, or `stack.tuning = \"stock\"`) or \
               among them (`kind = \"bare\"`; a key that several of these sections have is that of \
               the first).",
     keys: LayoutKeys::keys,
@@ -53,8 +53,8 @@ pub(crate) const GROUP_SECTION: SectionInfo = SectionInfo {
     many: true,
     meaning: "Guests of a layout that differ from its others: of another shape, kind, stack or \
               workload. All groups of a layout run together in each trial, and each is judged by \
-              its own limits. A group says any key of [guest], [stack], [workload], [load], [qos] \
-              and [storage] for itself, as a layout does, or `workload = \"NAME\"`, which names a \
+              its own limits. A group says any key of [guest], [stack], [workload], [load], \
+              [qos], [storage] and [network] for itself, as a layout does, or `workload = \"NAME\"`, which names a \
               kind or a section [workload.NAME].",
     keys: GroupKeys::keys,
     below: &[],

@@ -215,6 +215,7 @@ impl MachineKeys {
             },
             iothreads: self.iothreads.unwrap_or(begin.iothreads),
             nic: NetworkShape {
+                model: begin.nic.model,
                 network: self.network.unwrap_or(begin.nic.network),
                 addresses: self.addresses.or(begin.nic.addresses),
                 vhost: self.vhost.map(|switch| switch.0).or(begin.nic.vhost),

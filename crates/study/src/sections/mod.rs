@@ -9,6 +9,7 @@ mod layout;
 mod load;
 mod machine;
 mod measure;
+mod network;
 pub(crate) mod precision;
 mod qos;
 mod root;
@@ -36,6 +37,7 @@ pub(crate) use layout::{GROUP, GROUP_SECTION, GroupKeys, LayoutKeys, MOST_GROUPS
 pub(crate) use load::LoadKeys;
 pub(crate) use machine::MachineKeys;
 pub(crate) use measure::MeasureKeys;
+pub(crate) use network::NetworkKeys;
 pub(crate) use precision::PrecisionKeys;
 pub(crate) use qos::{QosSection, check_operations};
 pub(crate) use root::RootKeys;
@@ -48,7 +50,7 @@ pub(crate) use layout::{MOST_GUESTS, MOST_LAYOUTS};
 
 /// All sections in the order of a well-written file; the first has no name, it is the top of the
 /// file.
-pub(crate) const ALL: [SectionInfo; 10] = [
+pub(crate) const ALL: [SectionInfo; 11] = [
     root::SECTION,
     workload::SECTION,
     measure::SECTION,
@@ -57,6 +59,7 @@ pub(crate) const ALL: [SectionInfo; 10] = [
     stack::SECTION,
     guest::SECTION,
     storage::SECTION,
+    network::SECTION,
     host::SECTION,
     layout::SECTION,
 ];
@@ -68,6 +71,7 @@ pub(crate) const QOS: &str = qos::SECTION.name;
 pub(crate) const STACK: &str = stack::SECTION.name;
 pub(crate) const GUEST: &str = guest::SECTION.name;
 pub(crate) const STORAGE: &str = storage::SECTION.name;
+pub(crate) const NETWORK: &str = network::SECTION.name;
 pub(crate) const HOST: &str = host::SECTION.name;
 pub(crate) const LAYOUT: &str = layout::SECTION.name;
 

@@ -4,7 +4,9 @@ use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, names::Named, time_text::plain_time, vm_shape::VmShape};
+use crate::{
+    Amount, link_shape::LinkShape, names::Named, time_text::plain_time, vm_shape::VmShape,
+};
 
 /// The guest section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,7 +44,7 @@ impl GuestShape {
     pub fn vm(&self) -> Option<&VmShape> {
         match &self.lab {
             LabShape::Vm(shape) => Some(shape),
-            LabShape::Bare | LabShape::Container | LabShape::Fake | LabShape::External => None,
+            LabShape::Bare | LabShape::Container(_) | LabShape::Fake | LabShape::External => None,
         }
     }
 }
@@ -120,12 +122,12 @@ impl fmt::Display for GuestKind {
 
 /// The guests of a lab: their kind, with what all of them have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", from = "StoredLabShape")]
 pub enum LabShape {
     /// Process groups.
     Bare,
-    /// Containers.
-    Container,
+    /// Containers that are linked to the lab's bridge so.
+    Container(LinkShape),
     /// Guests in name only.
     Fake,
     /// Systems that run already.
@@ -134,13 +136,33 @@ pub enum LabShape {
     Vm(Box<VmShape>),
 }
 
+/// A shape as runs have it on file: earlier releases name a container by its kind
+/// alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredLabShape {
+    Kind(GuestKind),
+    Container { container: LinkShape },
+    Vm { vm: Box<VmShape> },
+}
+
+impl From<StoredLabShape> for LabShape {
+    fn from(stored: StoredLabShape) -> Self {
+        match stored {
+            StoredLabShape::Kind(kind) => kind.into(),
+            StoredLabShape::Container { container } => Self::Container(container),
+            StoredLabShape::Vm { vm } => Self::Vm(vm),
+        }
+    }
+}
+
 impl LabShape {
     /// The kind of its guests.
     #[must_use]
     pub fn kind(&self) -> GuestKind {
         match self {
             Self::Bare => GuestKind::Bare,
-            Self::Container => GuestKind::Container,
+            Self::Container(_) => GuestKind::Container,
             Self::Fake => GuestKind::Fake,
             Self::External => GuestKind::External,
             Self::Vm(_) => GuestKind::Vm,
@@ -153,7 +175,7 @@ impl From<GuestKind> for LabShape {
     fn from(kind: GuestKind) -> Self {
         match kind {
             GuestKind::Bare => Self::Bare,
-            GuestKind::Container => Self::Container,
+            GuestKind::Container => Self::Container(LinkShape::default()),
             GuestKind::Fake => Self::Fake,
             GuestKind::External => Self::External,
             GuestKind::Vm => Self::Vm(Box::default()),
@@ -241,5 +263,27 @@ impl Vcpus {
 impl std::fmt::Display for Vcpus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.cpus())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn containers_of_earlier_runs_have_the_usual_link() {
+        let read = |text: &str| serde_json::from_str::<LabShape>(text).expect("a shape");
+        assert_eq!(
+            read("\"container\""),
+            LabShape::Container(LinkShape::default())
+        );
+        assert_eq!(read("\"bare\""), LabShape::Bare);
+        assert_eq!(read("{\"vm\":{\"memory_mib\":128}}").kind(), GuestKind::Vm);
+        let jumbo = LabShape::Container(LinkShape {
+            mtu: 9000,
+            ..LinkShape::default()
+        });
+        let text = serde_json::to_string(&jumbo).expect("plain data");
+        assert_eq!(read(&text), jumbo);
     }
 }

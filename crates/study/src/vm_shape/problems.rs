@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{Boot, CpuModel, DiskClone, DiskIo, LEAST_MEMORY_MIB, Network, Pool, VmShape};
+use super::{
+    Boot, CpuModel, DiskClone, DiskIo, LEAST_MEMORY_MIB, Network, NicModel, Pool, VmShape,
+};
 
 impl VmShape {
     /// What is wrong with it, each with its help; all at once.
@@ -99,6 +101,12 @@ impl VmShape {
                 nic.mtu <= 1500 && nic.queues == 1 && nic.vhost.is_none(),
                 "a network in user mode has one queue, no vhost, and packets of at most 1500 bytes"
                     .to_owned(),
+            );
+        }
+        if nic.model == NicModel::E1000 {
+            unless(
+                nic.network != Network::User && nic.queues == 1 && nic.vhost != Some(true),
+                "an e1000 interface is on a bridge, has one queue, and no vhost".to_owned(),
             );
         }
         if let Some(uri) = &self.connection {

@@ -20,10 +20,11 @@ use rookery_study::{
     AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, CpuTime,
     DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
     GuestKind, GuestShape, HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, LayoutGroup,
-    Load, LoopType, Measure, OpenLoad, OpenTimes, Order, OrderentryUse, Over, Override, Pages, Per,
-    PercentileWish, Pin, Pinning, Plan, Precision, RampUp, RepeatGoal, Scaled, SearchUse,
-    SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus,
-    Visit, VolumeCache, VolumeUse, WebServer, Wish, Workload,
+    LinkDevice, LinkShape, Load, LoopType, Measure, Offloads, OpenLoad, OpenTimes, Order,
+    OrderentryUse, Over, Override, Pages, Per, PercentileWish, Pin, Pinning, Plan, Precision,
+    RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchUse, SettingValue, SimulatedUse,
+    StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse,
+    WebServer, Wish, Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -398,11 +399,33 @@ fn pinning() -> impl Strategy<Value = Pinning> {
 }
 
 prop_compose! {
+    fn link()(
+        device in select(vec![LinkDevice::Veth, LinkDevice::Macvlan, LinkDevice::Ipvlan, LinkDevice::Vxlan]),
+        mtu in 1280_u32..65_486, bridge_mtu in 1280_u32..65_536,
+        gro in option::of(any::<bool>()), gso in option::of(any::<bool>()), tso in option::of(any::<bool>()), checksum in option::of(any::<bool>()),
+        bits_per_s in option::of(64_000_u64..1_000_000_000_000), packets in option::of(1_u32..1_000_000),
+    ) -> LinkShape {
+        let queue = packets.map_or(RateQueue::Usual, RateQueue::Packets);
+        LinkShape {
+            device,
+            mtu,
+            bridge_mtu,
+            offloads: Offloads { gro, gso, tso: tso.filter(|on| !on || checksum != Some(false)), checksum },
+            rate_limit: bits_per_s.map(|bits_per_s| RateLimit { bits_per_s, queue }),
+        }
+    }
+}
+
+prop_compose! {
     fn guest(kind: GuestKind)(
         memory in amount(300.0, 900.0, "MiB"), cpu in cpu_time(), pin in pinning(), pids in 16_u32..9999,
-        ready_within in time(100_000, MINUTE), vm in machine(),
+        ready_within in time(100_000, MINUTE), vm in machine(), link in link(),
     ) -> GuestShape {
-        let lab = if kind == GuestKind::Vm { LabShape::Vm(Box::new(vm)) } else { kind.into() };
+        let lab = match kind {
+            GuestKind::Vm => LabShape::Vm(Box::new(vm)),
+            GuestKind::Container => LabShape::Container(link),
+            other => other.into(),
+        };
         GuestShape { lab, cpu, memory, pin, pids, ready_within }
     }
 }

@@ -29,6 +29,7 @@ use crate::{
     guest::{Guest, GuestState, ProcessProbe},
     health::Health,
     label::Label,
+    link::host_mtu,
     log::tail,
     paths::{CloneClaim, remove_tree},
     phase::{end_reason, out_of_memory},
@@ -237,6 +238,8 @@ impl Guest for BareGuest {
     fn in_force(&self) -> Vec<InForce> {
         let mut readings = io_readings(&self.store, None);
         readings.extend(memory_reading(&self.spec, self.control.as_ref()));
+        readings.push(InForce::new("network.device", "", "loopback"));
+        readings.push(InForce::new("network.mtu", "", host_mtu("lo")));
         readings
     }
 

@@ -17,6 +17,7 @@ use rookery_host::{
     Cgroups, CommandError, Host, HostError, Identity, Invocation, UsageProbe, await_end, detach,
     netns_path, remove_netns, run_told, without_links,
 };
+use rookery_study::LinkShape;
 use rustix::{
     mount::{MountFlags, mount},
     process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, waitid},
@@ -32,6 +33,7 @@ use crate::{
     health::Health,
     lab_network::attach,
     label::{Label, guest_group, guest_netns, run_name},
+    link::{self, LinkPlace},
     log::tail,
     paths::{CloneClaim, open_directory, prepare, remove_tree},
     phase::{Phase, end_reason, out_of_memory},
@@ -55,6 +57,8 @@ pub(super) struct Shared {
     pub(super) host: Arc<dyn Host>,
     pub(super) runc_root: PathBuf,
     pub(super) network: PathBuf,
+    /// How each guest is linked to it.
+    pub(super) link: LinkShape,
 }
 
 /// A container and everything that belongs to it. Its bundle is `<clones>/<name>`: `config.json`,
@@ -373,8 +377,8 @@ impl Guest for ContainerGuest {
                 &*shared.host,
                 &shared.label,
                 &shared.network,
-                &self.spec.name,
-                self.spec.number,
+                (&self.spec.name, self.spec.number),
+                &shared.link,
             );
             attached.map_err(self.fail("attaching it to the lab's network"))?;
             self.attached = true;
@@ -408,6 +412,13 @@ impl Guest for ContainerGuest {
     fn in_force(&self) -> Vec<InForce> {
         let mut readings = io_readings(&self.store, Some((&self.shared.cgroups, &self.group)));
         readings.extend(node_reading(&self.store, &self.shared.cgroups, &self.group));
+        let shared = &self.shared;
+        let place = LinkPlace {
+            guest: &netns_path(&guest_netns(&shared.label.run, &self.spec.name)),
+            lab: &shared.network,
+            number: self.spec.number,
+        };
+        readings.extend(link::readings(&*shared.host, &shared.link, &place));
         readings
     }
 

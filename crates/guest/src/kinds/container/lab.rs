@@ -8,6 +8,7 @@ use std::{
 };
 
 use rookery_host::netns_path;
+use rookery_study::LinkShape;
 
 use super::{
     STATE,
@@ -18,8 +19,9 @@ use crate::{
     guest::Guest,
     kind::Kind,
     lab_core::LabCore,
-    lab_network::{guest_address, make_lab_network},
+    lab_network::make_lab_network,
     label::run_name,
+    link::guest_address,
     paths::{clone_dir, log_file},
     run_lab::GuestMaker,
     spec::GuestSpec,
@@ -36,12 +38,12 @@ pub(crate) struct ContainerGuests {
 impl ContainerGuests {
     /// # Errors
     /// When its network cannot be made; nothing is left then.
-    pub(crate) fn open(core: &LabCore) -> Result<Self, GuestError> {
+    pub(crate) fn open(core: &LabCore, link: LinkShape) -> Result<Self, GuestError> {
         // Containers outlive the runc that makes them; as their adoptive parent we learn how they
         // end, and reap them at once.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .map_err(|error| GuestError::in_lab("adopting containers", io::Error::from(error)))?;
-        make_lab_network(&*core.host, &core.label)
+        make_lab_network(&*core.host, &core.label, link.bridge_mtu)
             .map_err(|error| GuestError::in_lab("making the lab's network", error))?;
         let network = netns_path(&run_name(&core.label.run));
         let shared = Arc::new(Shared {
@@ -50,6 +52,7 @@ impl ContainerGuests {
             host: Arc::clone(&core.host),
             runc_root: core.state_dir(STATE),
             network: network.clone(),
+            link,
         });
         Ok(Self { network, shared })
     }

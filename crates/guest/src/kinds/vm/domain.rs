@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rookery_host::{format_cpu_list, io::IoLimits};
-use rookery_study::vm_shape::{CpuModel, Network, VmShape};
+use rookery_study::vm_shape::{CpuModel, Network, NetworkShape, VmShape};
 
 use super::{
     accel::Accelerator,
@@ -53,6 +53,21 @@ pub(super) fn limits_in_force(limits: &IoLimits, document: &str) -> Vec<InForce>
             ))
         })
         .collect()
+}
+
+/// The interface that was asked for, beside that in the document of a domain that runs.
+pub(super) fn interface_in_force(nic: &NetworkShape, document: &str) -> InForce {
+    let user = nic.network == Network::User;
+    let effective = match document.split_once("<interface ") {
+        Some((_, rest)) => rest
+            .split_once("<model type='")
+            .and_then(|(_, rest)| rest.split_once('\''))
+            .map_or("", |(model, _)| model),
+        None if document.contains("virtio-net-pci") => "user",
+        None => "",
+    };
+    let asked = if user { "user" } else { nic.model.name() };
+    InForce::new("network.device", asked, effective)
 }
 
 /// How a domain comes up.
@@ -421,7 +436,7 @@ impl Domain<'_> {
         };
         let interface = interface
             .child(Element::new("mac").with("address", &self.mac))
-            .child(Element::new("model").with("type", "virtio"));
+            .child(Element::new("model").with("type", nic.model.name()));
         let vhost = nic.vhost.map(|vhost| if vhost { "vhost" } else { "qemu" });
         let queues = (nic.queues > 1).then_some(nic.queues);
         let driver = (vhost.is_some() || queues.is_some()).then(|| {
@@ -488,7 +503,7 @@ pub(super) mod tests {
     use std::{path::PathBuf, sync::LazyLock};
 
     use super::*;
-    use rookery_study::vm_shape::{DiskShape, MemoryShape, NetworkShape, Pins};
+    use rookery_study::vm_shape::{DiskShape, MemoryShape, NicModel, Pins};
 
     static OVERLAY: LazyLock<Disk> = LazyLock::new(|| file("disk.qcow2", true));
     static RAW: LazyLock<Disk> = LazyLock::new(|| file("system.raw", false));
@@ -554,6 +569,7 @@ pub(super) mod tests {
             },
             iothreads: 1,
             nic: NetworkShape {
+                model: NicModel::Virtio,
                 network: Network::HostBridge("br0".into()),
                 addresses: None,
                 vhost: Some(true),

@@ -22,7 +22,7 @@ use super::{
     cloud::CloudSeed,
     connection,
     disk::extract_data,
-    domain::{Domain, limits_in_force},
+    domain::{Domain, interface_in_force, limits_in_force},
     events::{Event, parse},
     image::disk_image,
     looks::{ask, probe},
@@ -40,6 +40,7 @@ use crate::{
     guest::{Guest, GuestState, ProcessProbe},
     health::Health,
     label::guest_group,
+    link::machine_readings,
     log::tail,
     paths::{CloneClaim, prepare, remove_tree},
     phase::{Phase, end_reason},
@@ -489,6 +490,12 @@ impl Guest for VmGuest {
         );
         readings.extend(io_readings(&self.store, None));
         readings.extend(limits_in_force(&self.store.limits, &document));
+        let nic = &self.shape.nic;
+        readings.push(interface_in_force(nic, &document));
+        if let Some(lab) = &self.shared.network {
+            let tap = link_name(nic, &self.names);
+            readings.extend(machine_readings(&*self.shared.host, lab, &tap, nic.mtu));
+        }
         readings
     }
 

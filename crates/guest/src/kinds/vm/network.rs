@@ -17,8 +17,9 @@ use serde::Deserialize;
 use super::seed::Names;
 use crate::{
     addresses::Blocks,
-    lab_network::{guest_address, make_lab_network},
+    lab_network::make_lab_network,
     label::{Label, run_name},
+    link::guest_address,
 };
 
 /// The port of the service that discards what it gets.
@@ -91,7 +92,7 @@ impl LabNetwork {
     pub(super) fn open(host: &dyn Host, label: &Label, nic: &NetworkShape) -> io::Result<Self> {
         match (&nic.network, nic.addresses) {
             (Network::Lab, _) => {
-                make_lab_network(host, label)?;
+                make_lab_network(host, label, nic.mtu)?;
                 Ok(Self::Own(netns_path(&run_name(&label.run))))
             }
             (Network::HostBridge(name), Some(net)) => {

@@ -1,0 +1,75 @@
+//! Whether this host can link containers as a study asks for.
+
+use std::{io, path::Path};
+
+use rookery_host::{RealHost, find_program};
+use rookery_study::{LabShape, LinkShape};
+
+use super::with_link;
+use crate::host_check::Lack;
+
+/// What packets of machines need to be handled by the kernel.
+const VHOST: &str = "/dev/vhost-net";
+
+/// What this host lacks to link guests of such a shape. Nothing of the host is changed: a link is
+/// made between two network namespaces that have no names, and goes with them.
+pub(crate) fn missing(shape: &LabShape) -> Vec<Lack> {
+    match shape {
+        LabShape::Container(link) => missing_for_link(link),
+        LabShape::Vm(shape) if shape.nic.vhost == Some(true) && !Path::new(VHOST).exists() => {
+            vec![Lack::new(
+                format!("there is no {VHOST}"),
+                "modprobe vhost_net, or leave packets to the emulator: `device = \"virtio\"` in \
+                 [network]",
+            )]
+        }
+        LabShape::Bare | LabShape::Fake | LabShape::External | LabShape::Vm(_) => Vec::new(),
+    }
+}
+
+fn missing_for_link(link: &LinkShape) -> Vec<Lack> {
+    if *link == LinkShape::default() {
+        return Vec::new();
+    }
+    let programs = [
+        (!link.offloads.is_none(), "ethtool", "ethtool"),
+        (link.rate_limit.is_some(), "tc", "iproute2"),
+    ];
+    let missing: Vec<Lack> = programs
+        .into_iter()
+        .filter(|(needed, program, _)| *needed && find_program(program).is_none())
+        .map(|(_, program, package)| {
+            Lack::new(
+                format!("there is no `{program}`"),
+                format!("apt install {package}"),
+            )
+        })
+        .collect();
+    if !missing.is_empty() || !rustix::process::geteuid().is_root() {
+        // Without root there are no containers at all.
+        return missing;
+    }
+    with_link(&RealHost, Some(link), |_| ())
+        .err()
+        .map(|error| {
+            let device = link.device.name();
+            let what = format!(
+                "a {device} link such as [network] asks for cannot be made: {}",
+                first_words(&error)
+            );
+            let help = format!(
+                "modprobe {device}, build a kernel that has what is refused, or write `device = \
+                 \"veth\"` in [network] without these settings"
+            );
+            Lack::new(what, help)
+        })
+        .into_iter()
+        .collect()
+}
+
+/// What the program that was asked said, without what it was told.
+fn first_words(error: &io::Error) -> String {
+    let said = error.to_string();
+    let words = said.split("; it was told:").next().unwrap_or_default();
+    words.lines().collect::<Vec<_>>().join(" ")
+}

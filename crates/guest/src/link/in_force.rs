@@ -1,0 +1,271 @@
+//! What was asked of a guest's link, beside what the kernel says of it.
+
+use std::path::Path;
+
+use rookery_host::{Host, Invocation, in_netns};
+use rookery_study::{LinkShape, RateQueue, plain_rate};
+use serde::Deserialize;
+
+use super::{BRIDGE, GUEST_DEVICE, settings::Side};
+use crate::storage::InForce;
+
+/// Where the link of a guest is.
+pub(crate) struct LinkPlace<'a> {
+    /// The guest's namespace.
+    pub(crate) guest: &'a Path,
+    /// The lab's.
+    pub(crate) lab: &'a Path,
+    /// The guest's number.
+    pub(crate) number: u16,
+}
+
+/// An interface as `ip -json -details link` shows it.
+#[derive(Deserialize)]
+struct Device {
+    #[serde(default)]
+    ifname: String,
+    #[serde(default)]
+    mtu: u32,
+    #[serde(default)]
+    linkinfo: Info,
+}
+
+#[derive(Default, Deserialize)]
+struct Info {
+    #[serde(default)]
+    info_kind: String,
+}
+
+/// A queueing discipline as `tc -json` shows it.
+#[derive(Deserialize)]
+struct Discipline {
+    kind: String,
+    #[serde(default)]
+    options: DisciplineOptions,
+}
+
+#[derive(Default, Deserialize)]
+struct DisciplineOptions {
+    /// Bytes per second.
+    rate: Option<u64>,
+    limit: Option<u64>,
+}
+
+/// The readings of a container's link.
+pub(crate) fn readings(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>) -> Vec<InForce> {
+    let inside = devices(host, place.guest);
+    let outside = devices(host, place.lab);
+    let far = Side::Lab(place.number);
+    let mut readings = vec![
+        InForce::new(
+            "network.device",
+            shape.device.name(),
+            find(&inside, GUEST_DEVICE).map_or("", |device| &device.linkinfo.info_kind),
+        ),
+        InForce::new(
+            "network.mtu",
+            shape.mtu.to_string(),
+            both(
+                mtu_of(&inside, GUEST_DEVICE),
+                mtu_of(&outside, &far.first(shape.device)),
+            ),
+        ),
+        bridge_reading(shape.bridge_mtu, &outside),
+    ];
+    if !shape.offloads.is_none() {
+        readings.extend(offload_readings(host, shape, place));
+    }
+    if shape.rate_limit.is_some() {
+        readings.extend(limit_readings(host, shape, place));
+    }
+    readings
+}
+
+/// The readings of a machine that is plugged into the lab's bridge by `tap`.
+pub(crate) fn machine_readings(host: &dyn Host, lab: &Path, tap: &str, mtu: u32) -> [InForce; 2] {
+    let devices = devices(host, lab);
+    [
+        InForce::new(
+            "network.mtu",
+            mtu.to_string(),
+            mtu_of(&devices, tap).map_or_else(String::new, |mtu| mtu.to_string()),
+        ),
+        bridge_reading(mtu, &devices),
+    ]
+}
+
+/// The MTU of an interface of the caller's namespace; empty where it cannot be read.
+pub(crate) fn host_mtu(device: &str) -> String {
+    let path = Path::new("/sys/class/net").join(device).join("mtu");
+    let read = std::fs::read_to_string(path).unwrap_or_default();
+    read.trim().to_owned()
+}
+
+fn bridge_reading(asked: u32, devices: &[Device]) -> InForce {
+    InForce::new(
+        "network.bridge_mtu",
+        asked.to_string(),
+        mtu_of(devices, BRIDGE).map_or_else(String::new, |mtu| mtu.to_string()),
+    )
+}
+
+/// Nothing where `ip` says nothing.
+fn devices(host: &dyn Host, namespace: &Path) -> Vec<Device> {
+    let invocation = || Invocation::new("ip").args(["-json", "-details", "link", "show"]);
+    let said = said_in(host, namespace, invocation());
+    serde_json::from_str(&said).unwrap_or_default()
+}
+
+/// What a command says in a namespace; empty where it fails.
+fn said_in(host: &dyn Host, namespace: &Path, invocation: Invocation) -> String {
+    let said = in_netns(Some(namespace), || host.run(invocation));
+    said.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+fn find<'a>(devices: &'a [Device], name: &str) -> Option<&'a Device> {
+    devices.iter().find(|device| device.ifname == name)
+}
+
+fn mtu_of(devices: &[Device], name: &str) -> Option<u32> {
+    find(devices, name).map(|device| device.mtu)
+}
+
+/// Both ends of a link: one value where they agree; else that of the guest, and that of the lab.
+fn both<T: ToString + PartialEq>(guest: Option<T>, lab: Option<T>) -> String {
+    match (guest, lab) {
+        (Some(guest), Some(lab)) if guest == lab => guest.to_string(),
+        (None, None) => String::new(),
+        (guest, lab) => {
+            let text = |value: Option<T>| value.map_or_else(|| "?".to_owned(), |v| v.to_string());
+            format!("{} in the guest, {} in the lab", text(guest), text(lab))
+        }
+    }
+}
+
+fn offload_readings(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>) -> Vec<InForce> {
+    let features = |namespace: &Path, side: Side| {
+        let device = side.offloading(shape.device);
+        said_in(
+            host,
+            namespace,
+            Invocation::new("ethtool").args(["-k", &device]),
+        )
+    };
+    let inside = features(place.guest, Side::Guest);
+    let outside = features(place.lab, Side::Lab(place.number));
+    let asked = shape.offloads.named().into_iter().zip(FEATURES);
+    asked
+        .filter_map(|((name, asked), features)| {
+            let effective = both(
+                state(&inside, features).map(on_off),
+                state(&outside, features).map(on_off),
+            );
+            Some(InForce::new(
+                &format!("network.{name}"),
+                on_off(asked?),
+                effective,
+            ))
+        })
+        .collect()
+}
+
+/// What `ethtool -k` calls each of [`Offloads::named`](rookery_study::Offloads::named).
+const FEATURES: [&[&str]; 4] = [
+    &["generic-receive-offload"],
+    &["generic-segmentation-offload"],
+    &["tcp-segmentation-offload"],
+    &["rx-checksumming", "tx-checksumming"],
+];
+
+/// Whether all of these features are on; `None` where they differ or are not listed.
+fn state(said: &str, features: &[&str]) -> Option<bool> {
+    let states = features.iter().map(|feature| {
+        let value = said
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(feature)?.strip_prefix(':'))?;
+        match value.split_whitespace().next()? {
+            "on" => Some(true),
+            "off" => Some(false),
+            _ => None,
+        }
+    });
+    let states: Vec<bool> = states.collect::<Option<_>>()?;
+    let first = *states.first()?;
+    states.iter().all(|state| *state == first).then_some(first)
+}
+
+fn limit_readings(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>) -> Vec<InForce> {
+    let Some(limit) = shape.rate_limit else {
+        return Vec::new();
+    };
+    let disciplines = |namespace: &Path, side: Side| -> Vec<Discipline> {
+        let device = side.first(shape.device);
+        let invocation = Invocation::new("tc").args(["-json", "qdisc", "show", "dev", &device]);
+        serde_json::from_str(&said_in(host, namespace, invocation)).unwrap_or_default()
+    };
+    let inside = disciplines(place.guest, Side::Guest);
+    let outside = disciplines(place.lab, Side::Lab(place.number));
+    let rate = |found: &[Discipline]| {
+        let bucket = found.iter().find(|discipline| discipline.kind == "tbf");
+        bucket
+            .and_then(|bucket| bucket.options.rate)
+            .map(|bytes| plain_rate(bytes.saturating_mul(8)))
+    };
+    let queue = |found: &[Discipline]| {
+        let queue = found.iter().find(|discipline| discipline.kind == "pfifo");
+        queue.and_then(|queue| queue.options.limit)
+    };
+    let mut readings = vec![InForce::new(
+        "network.rate_limit",
+        limit.to_string(),
+        both(rate(&inside), rate(&outside)),
+    )];
+    if let RateQueue::Packets(packets) = limit.queue {
+        readings.push(InForce::new(
+            "network.queue_length",
+            packets.to_string(),
+            both(queue(&inside), queue(&outside)),
+        ));
+    }
+    readings
+}
+
+fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_that_differ_are_both_shown() {
+        assert_eq!(both(Some(1500), Some(1500)), "1500");
+        assert_eq!(
+            both(Some(9000), Some(1500)),
+            "9000 in the guest, 1500 in the lab"
+        );
+        assert_eq!(both::<u32>(None, None), "");
+        assert_eq!(both(None, Some(1)), "? in the guest, 1 in the lab");
+    }
+
+    #[test]
+    fn features_are_read_as_ethtool_shows_them() {
+        let said = "Features for eth0:\nrx-checksumming: on\ntx-checksumming: off\n\ttx-checksum-ipv4: \
+                    off [fixed]\ngeneric-receive-offload: off\ntcp-segmentation-offload: on [requested off]\n";
+        assert_eq!(state(said, FEATURES[0]), Some(false));
+        assert_eq!(state(said, FEATURES[2]), Some(true));
+        assert_eq!(state(said, FEATURES[3]), None, "they differ");
+        assert_eq!(state(said, FEATURES[1]), None, "not listed");
+    }
+
+    #[test]
+    fn disciplines_are_read_as_tc_shows_them() {
+        let said = r#"[{"kind":"tbf","handle":"1:","root":true,"options":{"rate":12500000,"burst":131062,"lat":50000}},
+            {"kind":"pfifo","handle":"2:","parent":"1:1","options":{"limit":100}},{"kind":"noqueue","root":true}]"#;
+        let found: Vec<Discipline> = serde_json::from_str(said).expect("JSON");
+        assert_eq!(found[0].options.rate, Some(12_500_000));
+        assert_eq!(found[1].options.limit, Some(100));
+        assert_eq!(found[2].options.rate, None);
+    }
+}

@@ -1,0 +1,153 @@
+//! What `ip` is told to make a link.
+
+use std::{io, net::Ipv4Addr, path::Path};
+
+use rookery_study::{LinkDevice, LinkShape, VXLAN_OVERHEAD};
+
+use super::{BRIDGE, GUEST_DEVICE, LOWER_DEVICE, base::guest_address};
+
+/// The port of VXLAN (RFC 7348, section 8).
+const VXLAN_PORT: u16 = 4789;
+
+/// Lines for `ip -batch`, to be given in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LinkLines {
+    /// In the guest's namespace: both ends of the pair, and the guest's interface.
+    pub(crate) inside: String,
+    /// In the lab's: what is on the other end.
+    pub(crate) outside: String,
+    /// In the lab's: that end becomes a port of the bridge.
+    pub(crate) join: String,
+}
+
+impl LinkLines {
+    /// The lines for guest `number`, from 1; `lab` is the path of the lab's namespace.
+    ///
+    /// # Errors
+    /// When the number is out of range.
+    pub(crate) fn new(shape: &LinkShape, number: u16, lab: &Path) -> io::Result<Self> {
+        let lab = lab.display();
+        let address = guest_address(number)?;
+        let mtu = shape.mtu;
+        let pair_mtu = match shape.device {
+            LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan => mtu,
+            LinkDevice::Vxlan => mtu + VXLAN_OVERHEAD,
+        };
+        let near = match shape.device {
+            LinkDevice::Veth => GUEST_DEVICE,
+            LinkDevice::Macvlan | LinkDevice::Ipvlan | LinkDevice::Vxlan => LOWER_DEVICE,
+        };
+        let pair = format!(
+            "link add {near} mtu {pair_mtu} type veth peer name v{number} mtu {pair_mtu} netns {lab}\n"
+        );
+        let upper = |kind: &str| {
+            format!(
+                "link set {LOWER_DEVICE} up\nlink add link {LOWER_DEVICE} name {GUEST_DEVICE} mtu \
+                 {mtu} type {kind}\n"
+            )
+        };
+        let (above, outside) = match shape.device {
+            LinkDevice::Veth => (String::new(), String::new()),
+            LinkDevice::Macvlan => (upper("macvlan mode bridge"), String::new()),
+            LinkDevice::Ipvlan => (upper("ipvlan mode l2"), String::new()),
+            LinkDevice::Vxlan => tunnel(mtu, number, address),
+        };
+        Ok(Self {
+            inside: format!(
+                "link set lo up\n{pair}{above}address add {address}/16 dev {GUEST_DEVICE}\nlink \
+                 set {GUEST_DEVICE} up\n"
+            ),
+            outside,
+            join: format!(
+                "link set {} master {BRIDGE} up\n",
+                port(shape.device, number)
+            ),
+        })
+    }
+}
+
+/// The interface that is the bridge's port of a guest.
+pub(super) fn port(device: LinkDevice, number: u16) -> String {
+    match device {
+        LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan => format!("v{number}"),
+        LinkDevice::Vxlan => format!("x{number}"),
+    }
+}
+
+/// Both ends of a tunnel through the pair: in the guest's namespace and in the lab's. Each guest has
+/// a network identifier of its own. The ends of the pair have addresses that nothing else has.
+fn tunnel(mtu: u32, number: u16, address: Ipv4Addr) -> (String, String) {
+    let [_, _, high, low] = address.octets();
+    let far = Ipv4Addr::new(10, 78, high, low);
+    let near = Ipv4Addr::new(10, 79, high, low);
+    let end = |device: &str, lower: &str, local: Ipv4Addr, remote: Ipv4Addr| {
+        format!(
+            "address add {local} peer {remote}/32 dev {lower}\nlink set {lower} up\nlink add \
+             {device} mtu {mtu} type vxlan id {number} local {local} remote {remote} dstport \
+             {VXLAN_PORT} dev {lower}\n"
+        )
+    };
+    (
+        end(GUEST_DEVICE, LOWER_DEVICE, near, far),
+        end(&format!("x{number}"), &format!("v{number}"), far, near),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(device: LinkDevice) -> String {
+        let shape = LinkShape {
+            device,
+            mtu: 9000,
+            ..LinkShape::default()
+        };
+        let lines = LinkLines::new(&shape, 258, Path::new("/lab")).expect("in range");
+        format!("{}--\n{}{}", lines.inside, lines.outside, lines.join)
+    }
+
+    #[test]
+    fn a_pair_reaches_from_the_guest_to_the_bridge() {
+        insta::assert_snapshot!(lines(LinkDevice::Veth), @r"
+        link set lo up
+        link add eth0 mtu 9000 type veth peer name v258 mtu 9000 netns /lab
+        address add 10.77.1.2/16 dev eth0
+        link set eth0 up
+        --
+        link set v258 master br0 up
+        ");
+    }
+
+    #[test]
+    fn an_interface_lies_on_the_pair() {
+        insta::assert_snapshot!(lines(LinkDevice::Macvlan), @r"
+        link set lo up
+        link add u0 mtu 9000 type veth peer name v258 mtu 9000 netns /lab
+        link set u0 up
+        link add link u0 name eth0 mtu 9000 type macvlan mode bridge
+        address add 10.77.1.2/16 dev eth0
+        link set eth0 up
+        --
+        link set v258 master br0 up
+        ");
+    }
+
+    #[test]
+    fn a_tunnel_goes_through_the_pair() {
+        insta::assert_snapshot!(lines(LinkDevice::Vxlan), @r"
+        link set lo up
+        link add u0 mtu 9050 type veth peer name v258 mtu 9050 netns /lab
+        address add 10.79.1.2 peer 10.78.1.2/32 dev u0
+        link set u0 up
+        link add eth0 mtu 9000 type vxlan id 258 local 10.79.1.2 remote 10.78.1.2 dstport 4789 dev u0
+        address add 10.77.1.2/16 dev eth0
+        link set eth0 up
+        --
+        address add 10.78.1.2 peer 10.79.1.2/32 dev v258
+        link set v258 up
+        link add x258 mtu 9000 type vxlan id 258 local 10.78.1.2 remote 10.79.1.2 dstport 4789 dev v258
+        link set x258 master br0 up
+        ");
+    }
+}

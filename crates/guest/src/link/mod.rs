@@ -1,0 +1,28 @@
+//! The link between a container and the bridge of its lab: how it is made, set, and read back.
+//!
+//! Every link begins as a pair of `veth` interfaces, one end in the guest's namespace and the other,
+//! `v1` for the first guest, in the lab's. The guest's own interface is always `eth0`; where it is
+//! made on top of the pair, the guest's end of the pair is `u0`. All but the lab's end lies in the
+//! guest's namespace, and what else is in the lab's depends on that end, so that nothing of a link
+//! outlives its guest.
+
+mod ability;
+mod base;
+mod in_force;
+mod lines;
+mod settings;
+mod unnamed;
+
+pub(crate) use ability::missing;
+pub(crate) use base::{bridge, guest_address, run_batch};
+pub(crate) use in_force::{LinkPlace, host_mtu, machine_readings, readings};
+pub(crate) use lines::LinkLines;
+pub(crate) use settings::{Side, apply};
+pub use unnamed::{LinkEnds, with_link};
+
+/// The guest's own interface.
+pub(crate) const GUEST_DEVICE: &str = "eth0";
+/// The guest's end of the pair where its own interface is another.
+const LOWER_DEVICE: &str = "u0";
+/// The bridge of a lab.
+pub(crate) const BRIDGE: &str = "br0";

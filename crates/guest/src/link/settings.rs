@@ -1,0 +1,169 @@
+//! Offloads and rate limits of the interfaces of a link.
+
+use std::io;
+
+use rookery_host::{Host, Invocation};
+use rookery_study::{LinkDevice, LinkShape, RateLimit, RateQueue};
+
+use super::{GUEST_DEVICE, LOWER_DEVICE, lines::port};
+
+/// The names that `ethtool -K` has for each of
+/// [`Offloads::named`](rookery_study::Offloads::named).
+const SWITCHES: [&[&str]; 4] = [&["gro"], &["gso"], &["tso"], &["rx", "tx"]];
+
+/// How long packets wait for tokens at most, where no queue is asked for.
+const USUAL_WAIT: &str = "50ms";
+/// Tokens that a bucket holds: those of this part of a second.
+const BUCKETS_PER_S: u64 = 200;
+/// And no fewer than the largest packet before it is cut, twice.
+const LEAST_BUCKET: u64 = 128 << 10;
+
+/// One end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The guest's.
+    Guest,
+    /// The lab's, of the guest of this number.
+    Lab(u16),
+}
+
+impl Side {
+    /// The interfaces of this end whose offloads take part, the first as [`Side::offloading`]. An
+    /// interface on top of a pair leaves all of its own to the pair.
+    fn offload_devices(self, device: LinkDevice) -> Vec<String> {
+        let tunnel = (device == LinkDevice::Vxlan).then(|| self.lower());
+        [self.offloading(device)]
+            .into_iter()
+            .chain(tunnel)
+            .collect()
+    }
+
+    /// The interface whose offloads are read back.
+    pub(super) fn offloading(self, device: LinkDevice) -> String {
+        match device {
+            LinkDevice::Veth | LinkDevice::Vxlan => self.first(device),
+            LinkDevice::Macvlan | LinkDevice::Ipvlan => self.lower(),
+        }
+    }
+
+    /// Its end of the pair, below another interface.
+    fn lower(self) -> String {
+        match self {
+            Self::Guest => LOWER_DEVICE.to_owned(),
+            Self::Lab(number) => format!("v{number}"),
+        }
+    }
+
+    /// The interface that has the guest's packets.
+    pub(super) fn first(self, device: LinkDevice) -> String {
+        match self {
+            Self::Guest => GUEST_DEVICE.to_owned(),
+            Self::Lab(number) => port(device, number),
+        }
+    }
+}
+
+/// Set what a study asks for of the interfaces of one end; the caller is in their namespace.
+///
+/// # Errors
+/// When `ethtool` or `tc` refuses.
+pub(crate) fn apply(
+    host: &dyn Host,
+    environment: &[(String, String)],
+    shape: &LinkShape,
+    side: Side,
+) -> io::Result<()> {
+    let run = |invocation: Invocation| {
+        host.run(invocation.envs(environment.to_vec()))
+            .map(drop)
+            .map_err(io::Error::other)
+    };
+    let words = offload_words(shape);
+    if !words.is_empty() {
+        for device in side.offload_devices(shape.device) {
+            run(Invocation::new("ethtool")
+                .args(["-K", &device])
+                .args(words.clone()))?;
+        }
+    }
+    if let Some(limit) = shape.rate_limit {
+        let batch = limit_lines(limit, &side.first(shape.device));
+        run(Invocation::new("tc").args(["-batch", "-"]).stdin(batch))?;
+    }
+    Ok(())
+}
+
+/// What follows `ethtool -K DEVICE`; nothing where nothing is asked for.
+fn offload_words(shape: &LinkShape) -> Vec<&'static str> {
+    let asked = shape.offloads.named().into_iter().zip(SWITCHES);
+    asked
+        .filter_map(|((_, on), switches)| {
+            let word = if on? { "on" } else { "off" };
+            Some(switches.iter().flat_map(move |switch| [*switch, word]))
+        })
+        .flatten()
+        .collect()
+}
+
+/// Lines for `tc -batch` that limit what leaves a device.
+fn limit_lines(limit: RateLimit, device: &str) -> String {
+    let bits = limit.bits_per_s;
+    let bucket = (bits / 8 / BUCKETS_PER_S).max(LEAST_BUCKET);
+    let mut lines = format!(
+        "qdisc replace dev {device} root handle 1: tbf rate {bits}bit burst {bucket} latency \
+         {USUAL_WAIT}\n"
+    );
+    if let RateQueue::Packets(packets) = limit.queue {
+        lines +=
+            &format!("qdisc replace dev {device} parent 1:1 handle 2: pfifo limit {packets}\n");
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_study::Offloads;
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_asked_for_is_set() {
+        assert!(offload_words(&LinkShape::default()).is_empty());
+        let shape = LinkShape {
+            offloads: Offloads {
+                gso: Some(true),
+                checksum: Some(false),
+                ..Offloads::default()
+            },
+            ..LinkShape::default()
+        };
+        assert_eq!(
+            offload_words(&shape),
+            ["gso", "on", "rx", "off", "tx", "off"]
+        );
+    }
+
+    #[test]
+    fn buckets_hold_a_packet_that_is_not_yet_cut() {
+        let limit = |bits_per_s, queue| RateLimit { bits_per_s, queue };
+        assert_eq!(
+            limit_lines(limit(100_000_000, RateQueue::Packets(10)), "v1"),
+            "qdisc replace dev v1 root handle 1: tbf rate 100000000bit burst 131072 latency 50ms\n\
+             qdisc replace dev v1 parent 1:1 handle 2: pfifo limit 10\n"
+        );
+        assert!(
+            limit_lines(limit(10_000_000_000, RateQueue::Usual), "v1").contains("burst 6250000 ")
+        );
+    }
+
+    #[test]
+    fn offloads_are_those_of_the_pair_and_of_tunnels() {
+        assert_eq!(Side::Guest.offload_devices(LinkDevice::Veth), ["eth0"]);
+        assert_eq!(Side::Guest.offload_devices(LinkDevice::Macvlan), ["u0"]);
+        assert_eq!(Side::Lab(3).offload_devices(LinkDevice::Macvlan), ["v3"]);
+        assert_eq!(
+            Side::Lab(3).offload_devices(LinkDevice::Vxlan),
+            ["x3", "v3"]
+        );
+    }
+}

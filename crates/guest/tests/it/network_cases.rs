@@ -1,0 +1,292 @@
+//! Links of containers with real interfaces: read back, under faults, and after sudden death.
+
+use std::{
+    path::PathBuf,
+    process::{Command, Stdio},
+    sync::Arc,
+};
+
+use rookery_guest::{
+    CleanOptions, Guest, InForce, Kind, LabShape, RunDirs, check_network, clean, open_lab,
+    remove_all,
+};
+use rookery_host::{RealHost, RunId, in_netns};
+use rookery_study::{LinkDevice, LinkShape, Offloads, RateLimit, RateQueue};
+
+use crate::{
+    Case,
+    cases::failing_steps_leave_nothing,
+    dying::Dying,
+    fixture::{Fixture, create, get, spec, template, up},
+    traces::links,
+};
+
+/// All of them.
+pub(crate) const CASES: &[Case] = &[
+    (
+        "links_of_every_device_carry_requests",
+        links_of_every_device_carry_requests,
+    ),
+    (
+        "settings_of_a_link_are_read_back",
+        settings_of_a_link_are_read_back,
+    ),
+    (
+        "a_link_that_does_not_fit_its_bridge_is_seen",
+        a_link_that_does_not_fit_its_bridge_is_seen,
+    ),
+    (
+        "what_the_kernel_lacks_is_refused_by_name",
+        what_the_kernel_lacks_is_refused_by_name,
+    ),
+    (
+        "every_failing_step_of_a_link_leaves_nothing",
+        every_failing_step_of_a_link_leaves_nothing,
+    ),
+    (
+        "sudden_death_at_any_step_of_a_link_leaves_nothing_after_clean",
+        sudden_death_at_any_step_of_a_link_leaves_nothing_after_clean,
+    ),
+];
+
+/// A tunnel with every setting that there is: it takes the most steps.
+fn everything() -> LinkShape {
+    LinkShape {
+        device: LinkDevice::Vxlan,
+        mtu: 9000,
+        bridge_mtu: 9000,
+        offloads: Offloads {
+            gro: Some(false),
+            gso: Some(true),
+            tso: Some(false),
+            checksum: Some(false),
+        },
+        rate_limit: Some(RateLimit {
+            bits_per_s: 200_000_000,
+            queue: RateQueue::Packets(64),
+        }),
+    }
+}
+
+fn with_lab(shape: &LinkShape, work: impl FnOnce(&dyn rookery_guest::Lab)) {
+    let fixture = Fixture::new();
+    let before = links();
+    let mut lab = fixture
+        .lab_of(&LabShape::Container(shape.clone()), Arc::new(RealHost))
+        .expect("a lab");
+    work(&*lab);
+    lab.close().expect("closed");
+    fixture.assert_no_traces("after close");
+    assert_eq!(links(), before, "the host's own network");
+}
+
+fn readings(guest: &dyn Guest) -> Vec<(String, String, String)> {
+    let of_network = |found: &InForce| found.name.starts_with("network.");
+    let found = guest.in_force().into_iter().filter(of_network);
+    found
+        .map(|found| (found.name, found.asked, found.effective))
+        .collect()
+}
+
+fn assert_all_in_force(guest: &dyn Guest) {
+    let readings = readings(guest);
+    assert!(readings.len() >= 3, "{readings:?}");
+    for (name, asked, effective) in readings {
+        assert_eq!(asked, effective, "{name}");
+    }
+}
+
+fn links_of_every_device_carry_requests(_: Kind) {
+    for (device, mtu) in [
+        (LinkDevice::Veth, 9000),
+        (LinkDevice::Veth, 65_535),
+        (LinkDevice::Macvlan, 1500),
+        (LinkDevice::Macvlan, 65_535),
+        (LinkDevice::Vxlan, 1500),
+        (LinkDevice::Vxlan, 65_485),
+    ] {
+        let shape = LinkShape {
+            device,
+            mtu,
+            bridge_mtu: mtu,
+            ..LinkShape::default()
+        };
+        with_lab(&shape, |lab| {
+            let mut guests: Vec<Box<dyn Guest>> =
+                vec![create(lab, &spec(1, &[])), create(lab, &spec(2, &[]))];
+            up(lab, &mut guests);
+            for guest in &guests {
+                let told = get(lab, guest.address(), "/file?/sys/class/net/eth0/mtu");
+                assert_eq!(told.as_deref(), Some(&*format!("{mtu}\n")), "{device:?}");
+                assert_all_in_force(&**guest);
+            }
+            remove_all(&mut guests).expect("removed");
+            // The next guest of this number has the same names.
+            let mut again: Vec<Box<dyn Guest>> = vec![create(lab, &spec(1, &[]))];
+            up(lab, &mut again);
+            assert_all_in_force(&*again[0]);
+        });
+    }
+}
+
+fn settings_of_a_link_are_read_back(_: Kind) {
+    for device in [LinkDevice::Veth, LinkDevice::Macvlan, LinkDevice::Vxlan] {
+        let shape = LinkShape {
+            device,
+            ..everything()
+        };
+        with_lab(&shape, |lab| {
+            let mut guests: Vec<Box<dyn Guest>> = vec![create(lab, &spec(1, &[]))];
+            up(lab, &mut guests);
+            let names: Vec<String> = readings(&*guests[0])
+                .into_iter()
+                .map(|(name, ..)| name)
+                .collect();
+            assert_eq!(
+                names,
+                [
+                    "device",
+                    "mtu",
+                    "bridge_mtu",
+                    "gro",
+                    "gso",
+                    "tso",
+                    "checksum",
+                    "rate_limit",
+                    "queue_length"
+                ]
+                .map(|name| format!("network.{name}"))
+            );
+            assert_all_in_force(&*guests[0]);
+            // Somebody takes the limit away on the lab's side.
+            let first = match device {
+                LinkDevice::Vxlan => "x1",
+                LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan => "v1",
+            };
+            let removed = in_netns(lab.network(), || {
+                Command::new("tc")
+                    .args(["qdisc", "del", "dev", first, "root"])
+                    .status()
+            });
+            assert!(removed.expect("a namespace").expect("tc").success());
+            let now = readings(&*guests[0]);
+            let limit = now.iter().find(|(name, ..)| name == "network.rate_limit");
+            assert_eq!(
+                limit.map(|(_, _, effective)| effective.as_str()),
+                Some("200Mbit in the guest, ? in the lab")
+            );
+        });
+    }
+}
+
+fn a_link_that_does_not_fit_its_bridge_is_seen(_: Kind) {
+    let shape = LinkShape {
+        mtu: 9000,
+        bridge_mtu: 1500,
+        ..LinkShape::default()
+    };
+    with_lab(&shape, |lab| {
+        let mut guests: Vec<Box<dyn Guest>> = vec![create(lab, &spec(1, &[]))];
+        up(lab, &mut guests);
+        let found = readings(&*guests[0]);
+        let of = |name: &str| {
+            let found = found.iter().find(|(known, ..)| known == name);
+            found.map(|(_, _, effective)| effective.clone())
+        };
+        assert_eq!(of("network.mtu").as_deref(), Some("9000"));
+        assert_eq!(of("network.bridge_mtu").as_deref(), Some("1500"));
+    });
+}
+
+fn what_the_kernel_lacks_is_refused_by_name(_: Kind) {
+    let shape = |device| {
+        LabShape::Container(LinkShape {
+            device,
+            ..LinkShape::default()
+        })
+    };
+    let before = links();
+    for device in [LinkDevice::Macvlan, LinkDevice::Vxlan] {
+        check_network(&shape(device)).expect("the other cases use it");
+    }
+    check_network(&LabShape::Container(everything())).expect("the other cases use it");
+    // A host that has it is right to let it pass.
+    let asked = Command::new("unshare")
+        .args(["-n", "sh", "-c"])
+        .arg("ip link add u0 type veth peer name v0 && ip link add link u0 name i0 type ipvlan")
+        .stderr(Stdio::null())
+        .status();
+    let has_ipvlan = asked.expect("unshare").success();
+    match check_network(&shape(LinkDevice::Ipvlan)) {
+        Ok(()) => assert!(has_ipvlan),
+        Err(error) => {
+            let text = error.to_string();
+            assert!(
+                !has_ipvlan && text.contains("ipvlan") && text.contains("Unknown device type"),
+                "{text}"
+            );
+        }
+    }
+    assert_eq!(links(), before, "the host's own network");
+}
+
+fn every_failing_step_of_a_link_leaves_nothing(_: Kind) {
+    let before = links();
+    failing_steps_leave_nothing(&LabShape::Container(everything()));
+    assert_eq!(links(), before, "the host's own network");
+}
+
+/// How the child ends that came to the end of its work.
+const CAME_TO_ITS_END: i32 = 77;
+
+/// The child of the case below: a lab with a guest that runs. It dies on the way, or leaves all of
+/// it behind.
+pub(crate) fn run_linker_that_dies(words: &[String]) {
+    let [run, dir, templates, at, after] = words else {
+        panic!("an order of five words")
+    };
+    let dirs = RunDirs {
+        run: RunId::try_from(run.clone()).expect("a run id"),
+        dir: PathBuf::from(dir),
+        templates: PathBuf::from(templates),
+    };
+    let host = Arc::new(Dying::new(at, after));
+    let lab = open_lab(&LabShape::Container(everything()), dirs, host).expect("a lab");
+    let mut guest = lab
+        .create(&template(&*lab), &spec(1, &[]))
+        .expect("a guest");
+    guest.start().expect("started");
+    std::process::exit(CAME_TO_ITS_END);
+}
+
+fn sudden_death_at_any_step_of_a_link_leaves_nothing_after_clean(_: Kind) {
+    // The template is there already: no step is one of its building.
+    drop(template(&*Fixture::new().lab(Kind::Container)));
+    let before = links();
+    for after in ["before", "after"] {
+        for at in 1.. {
+            assert!(at < 60, "a link takes fewer changes than that");
+            let fixture = Fixture::new();
+            let dirs = fixture.site();
+            let status = Command::new(std::env::current_exe().expect("own path"))
+                .args(["linker-that-dies", &fixture.run])
+                .args([&dirs.dir, &dirs.templates])
+                .args([&at.to_string(), after])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .expect("started");
+            let report = clean(&CleanOptions {
+                labels: Some(vec![dirs.run]),
+            })
+            .expect("cleaned");
+            assert!(report.failed.is_empty(), "{at} {after}: {report:?}");
+            fixture.assert_no_traces(&format!("death {after} change {at}"));
+            if status.code() == Some(CAME_TO_ITS_END) {
+                assert!(at > 12, "the steps of a link were {at}");
+                break;
+            }
+        }
+    }
+    assert_eq!(links(), before, "the host's own network");
+}

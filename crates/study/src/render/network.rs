@@ -1,0 +1,74 @@
+//! The links of guests in a plan.
+
+use crate::{LabShape, LinkShape, Plan, RateQueue, vm_shape::NetworkShape};
+
+/// What of the links of guests is not the usual, but for what is a factor.
+pub(super) fn unusual(lab: &LabShape, plan: &Plan) -> Vec<String> {
+    match lab {
+        LabShape::Container(link) => link_of(link, plan),
+        LabShape::Vm(shape) => interface_of(&shape.nic, plan),
+        LabShape::Bare | LabShape::Fake | LabShape::External => Vec::new(),
+    }
+}
+
+/// What of the interfaces of machines is not the usual, but for what is a factor.
+fn interface_of(nic: &NetworkShape, plan: &Plan) -> Vec<String> {
+    let usual = NetworkShape::default();
+    let others = [
+        (
+            "device",
+            (nic.model != usual.model).then(|| nic.model.name().to_owned()),
+        ),
+        (
+            "mtu",
+            (nic.mtu != usual.mtu).then(|| format!("packets of up to {} bytes", nic.mtu)),
+        ),
+    ];
+    others
+        .into_iter()
+        .filter(|(key, _)| !plan.varies("network", key) && !plan.varies("guest", "vm.mtu"))
+        .filter_map(|(_, text)| text)
+        .collect()
+}
+
+/// What of the links of containers is not the usual, but for what is a factor.
+fn link_of(link: &LinkShape, plan: &Plan) -> Vec<String> {
+    let usual = LinkShape::default();
+    let offloads = link.offloads.named().map(|(name, on)| {
+        let word = on.map(|on| format!("{name} {}", if on { "on" } else { "off" }));
+        (name, word)
+    });
+    let others = [
+        (
+            "device",
+            (link.device != usual.device).then(|| link.device.name().to_owned()),
+        ),
+        (
+            "mtu",
+            (link.mtu != usual.mtu).then(|| format!("packets of up to {} bytes", link.mtu)),
+        ),
+        (
+            "bridge_mtu",
+            (link.bridge_mtu != link.mtu)
+                .then(|| format!("packets of up to {} bytes on the bridge", link.bridge_mtu)),
+        ),
+        (
+            "rate_limit",
+            link.rate_limit
+                .map(|limit| format!("at most {limit}/s in each direction of a guest")),
+        ),
+        (
+            "queue_length",
+            link.rate_limit.and_then(|limit| match limit.queue {
+                RateQueue::Usual => None,
+                RateQueue::Packets(packets) => Some(format!("{packets} packets wait for it")),
+            }),
+        ),
+    ];
+    others
+        .into_iter()
+        .chain(offloads)
+        .filter(|(key, _)| !plan.varies("network", key))
+        .filter_map(|(_, text)| text)
+        .collect()
+}

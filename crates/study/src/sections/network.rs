@@ -1,0 +1,358 @@
+//! `[network]`: how guests are linked to the network of their lab.
+
+use super::storage::Switch;
+use crate::{
+    grammar::{
+        Context, SectionInfo, keys,
+        kinds::{Choice, PerSecond, Whole},
+    },
+    link_shape::{
+        DeviceName, LEAST_MTU, LinkDevice, LinkShape, MOST_MTU, Offloads, RateLimit, RateQueue,
+    },
+    names::Named,
+    problem::Code,
+    values::{GuestKind, GuestShape, LabShape},
+    vm_shape::{Network, NicModel, VmShape},
+};
+
+pub(super) const SECTION: SectionInfo = SectionInfo {
+    name: "network",
+    many: false,
+    meaning: "How guests are linked to the network of their lab: containers, and of machines the \
+              device and its largest packet. What is not said is as the kernel has it.",
+    keys: NetworkKeys::keys,
+    below: &[],
+};
+
+/// Longest queue in front of a rate limit, packets.
+const LONGEST_QUEUE: u32 = 1_000_000;
+
+keys! {
+    /// Keys of `[network]`.
+    NetworkKeys {
+        /// What the guest's interface is.
+        device: Choice<DeviceName> = Choice::NEW, Optional("\"loopback\" for bare guests, \"veth\" \
+            for containers, \"virtio\" for machines, or what [guest.vm] says");
+        /// Largest packet of the guest's link, bytes; 65485 is the most of a vxlan, 65521 of a
+        /// machine.
+        mtu: Whole<u32> = Whole { min: LEAST_MTU, max: MOST_MTU }, Optional("1500");
+        /// Largest packet of the lab's bridge, bytes (this and all keys below: containers only).
+        bridge_mtu: Whole<u32> = Whole { min: LEAST_MTU, max: MOST_MTU }, Optional("that of the links");
+        /// Received packets are put together (generic receive offload).
+        gro: Choice<Switch> = Choice::NEW, Optional("as the kernel has it");
+        /// Packets are cut as late as possible (generic segmentation offload).
+        gso: Choice<Switch> = Choice::NEW, Optional("as the kernel has it");
+        /// Packets of TCP are cut by the interface; needs `checksum`.
+        tso: Choice<Switch> = Choice::NEW, Optional("as the kernel has it");
+        /// Checksums are left to the interface, sent and received.
+        checksum: Choice<Switch> = Choice::NEW, Optional("as the kernel has it");
+        /// Most that passes the link of a guest, in each direction.
+        rate_limit: PerSecond = PerSecond::Bits, Default("\"none\"");
+        /// Packets that wait for the rate limit in each direction; more are dropped.
+        queue_length: Whole<u32> = Whole { min: 1, max: LONGEST_QUEUE }, Optional("as many bytes \
+            as the limit lets through in 50 ms");
+    }
+}
+
+/// What only containers have.
+const CONTAINER_KEYS: [&str; 7] = [
+    "bridge_mtu",
+    "gro",
+    "gso",
+    "tso",
+    "checksum",
+    "rate_limit",
+    "queue_length",
+];
+
+impl NetworkKeys {
+    /// Give guests the network that the section asks for. What they cannot have is refused.
+    pub(crate) fn apply(self, guest: &mut GuestShape, context: &mut Context) {
+        if self.misread(SECTION.name, context) {
+            return;
+        }
+        let kind = guest.kind();
+        match &mut guest.lab {
+            LabShape::Container(link) => {
+                if let Some(asked) = self.link(context) {
+                    *link = asked;
+                }
+            }
+            LabShape::Vm(shape) => {
+                refuse_all(&CONTAINER_KEYS, "shapes the links of containers", context);
+                self.machine(shape, context);
+            }
+            LabShape::Bare | LabShape::Fake | LabShape::External => {
+                let what = format!("shapes the links of guests, but {kind} guests have none");
+                refuse_all(&["mtu"], &what, context);
+                refuse_all(&CONTAINER_KEYS, &what, context);
+                if self
+                    .device
+                    .is_some_and(|device| device != DeviceName::Loopback)
+                {
+                    self.refuse_device(kind, "loopback", context);
+                }
+            }
+        }
+    }
+
+    /// The link of containers.
+    fn link(&self, context: &mut Context) -> Option<LinkShape> {
+        let device = match self.device {
+            None => LinkDevice::Veth,
+            Some(DeviceName::Link(device)) => device,
+            Some(_) => {
+                self.refuse_device(GuestKind::Container, "veth", context);
+                return None;
+            }
+        };
+        let mtu = self.mtu.unwrap_or(LinkShape::USUAL_MTU);
+        if mtu > device.most_mtu() {
+            let most = device.most_mtu();
+            let message = format!(
+                "`network.mtu` is {mtu}, and a {} carries packets of at most {most} bytes",
+                device.name()
+            );
+            refuse("mtu", message, &format!("write `mtu = {most}`"), context);
+            return None;
+        }
+        if (self.tso, self.checksum) == (Some(Switch(true)), Some(Switch(false))) {
+            let message = "`network.tso` is \"on\", but who cuts a packet also writes its checksum, \
+                           and `network.checksum` is \"off\"";
+            refuse("tso", message.to_owned(), "remove one of the two", context);
+            return None;
+        }
+        let on = |switch: Option<Switch>| switch.map(|switch| switch.0);
+        Some(LinkShape {
+            device,
+            mtu,
+            bridge_mtu: self.bridge_mtu.unwrap_or(mtu),
+            offloads: Offloads {
+                gro: on(self.gro),
+                gso: on(self.gso),
+                tso: on(self.tso),
+                checksum: on(self.checksum),
+            },
+            rate_limit: self.limit(context)?,
+        })
+    }
+
+    /// The rate limit, if there is one.
+    #[expect(
+        clippy::option_option,
+        reason = "nothing is what was refused, as everywhere in the grammar"
+    )]
+    fn limit(&self, context: &mut Context) -> Option<Option<RateLimit>> {
+        match (self.rate_limit?, self.queue_length) {
+            (Some(bits_per_s), queue) => Some(Some(RateLimit {
+                bits_per_s,
+                queue: queue.map_or(RateQueue::Usual, RateQueue::Packets),
+            })),
+            (None, None) => Some(None),
+            (None, Some(_)) => {
+                let message = "`network.queue_length` is that of a rate limit, and there is none: \
+                               the interfaces of the lab pass every packet on at once";
+                let help = "add `rate_limit = \"100Mbit\"`, or remove the key";
+                refuse("queue_length", message.to_owned(), help, context);
+                None
+            }
+        }
+    }
+
+    /// The interface of machines.
+    fn machine(&self, shape: &mut VmShape, context: &mut Context) {
+        let said = |key: &str, context: &Context| context.spans.has(&format!("guest.vm.{key}"));
+        if let Some(mtu) = self.mtu {
+            if said("mtu", context) {
+                let message = "`network.mtu` and `guest.vm.mtu` both say the largest packet";
+                refuse("mtu", message.to_owned(), "remove one of the two", context);
+            }
+            shape.nic.mtu = mtu;
+        }
+        match self.device {
+            None | Some(DeviceName::Virtio) => {}
+            Some(DeviceName::E1000) => shape.nic.model = NicModel::E1000,
+            Some(DeviceName::Vhost) => {
+                if shape.nic.vhost == Some(false) {
+                    let message = "`network.device` is \"vhost\", and `guest.vm.vhost` is \"off\"";
+                    refuse(
+                        "device",
+                        message.to_owned(),
+                        "remove one of the two",
+                        context,
+                    );
+                }
+                shape.nic.vhost = Some(true);
+            }
+            Some(DeviceName::User) => {
+                if said("network", context) && shape.nic.network != Network::User {
+                    let message =
+                        "`network.device` is \"user\", and `guest.vm.network` names a bridge";
+                    refuse(
+                        "device",
+                        message.to_owned(),
+                        "remove one of the two",
+                        context,
+                    );
+                }
+                shape.nic.network = Network::User;
+            }
+            Some(DeviceName::Loopback | DeviceName::Link(_)) => {
+                self.refuse_device(GuestKind::Vm, "virtio", context);
+            }
+        }
+        let problems = shape.problems();
+        if !problems.is_empty() {
+            let message = format!("`network` and `guest.vm`: {}", problems.join("; "));
+            let help = "change these keys of [network] or [guest.vm]";
+            refuse("device", message, help, context);
+        }
+    }
+
+    fn refuse_device(&self, kind: GuestKind, usual: &str, context: &mut Context) {
+        let device = self.device.map_or("", Named::name);
+        let message = format!("`network.device` is \"{device}\", and no {kind} guest has that");
+        let help = format!("write `device = \"{usual}\"`, or remove the key");
+        refuse("device", message, &help, context);
+    }
+
+    /// What of a lab's shape this section says, without what is usual: layouts whose guests are of
+    /// another kind could not have it.
+    pub(crate) fn of(lab: &LabShape) -> Self {
+        match lab {
+            LabShape::Container(link) => {
+                let usual = LinkShape::default();
+                let switch = |on: Option<bool>| on.map(Switch);
+                Self {
+                    device: Some(DeviceName::Link(link.device))
+                        .filter(|_| link.device != usual.device),
+                    mtu: Some(link.mtu).filter(|mtu| *mtu != usual.mtu),
+                    bridge_mtu: Some(link.bridge_mtu).filter(|mtu| *mtu != link.mtu),
+                    gro: switch(link.offloads.gro),
+                    gso: switch(link.offloads.gso),
+                    tso: switch(link.offloads.tso),
+                    checksum: switch(link.offloads.checksum),
+                    rate_limit: link.rate_limit.map(|limit| Some(limit.bits_per_s)),
+                    queue_length: link.rate_limit.and_then(|limit| match limit.queue {
+                        RateQueue::Usual => None,
+                        RateQueue::Packets(packets) => Some(packets),
+                    }),
+                }
+            }
+            // All else of a machine is in [guest.vm].
+            LabShape::Vm(shape) => Self {
+                device: (shape.nic.model == NicModel::E1000).then_some(DeviceName::E1000),
+                ..Self::default()
+            },
+            LabShape::Bare | LabShape::Fake | LabShape::External => Self::default(),
+        }
+    }
+}
+
+fn refuse(key: &str, message: String, help: &str, context: &mut Context) {
+    let span = context.spans.nearest(&format!("{}.{key}", SECTION.name));
+    context.refuse::<()>(Code::Contradiction, span, message, help);
+}
+
+/// Refuses each of these keys that is in the file.
+fn refuse_all(keys: &[&str], why: &str, context: &mut Context) {
+    for key in keys {
+        let path = format!("{}.{key}", SECTION.name);
+        if context.spans.has(&path) {
+            refuse(key, format!("`{path}` {why}"), "remove it", context);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::*, *};
+    use crate::Study;
+
+    const CONTAINER: &str = "[guest]\nkind = \"container\"\n";
+
+    fn link(network: &str) -> LinkShape {
+        let study = with(&format!("{CONTAINER}[network]\n{network}")).expect("valid");
+        let again = Study::parse("again", &study.to_toml());
+        assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
+        match study.guest.lab {
+            LabShape::Container(link) => link,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn machine(text: &str) -> VmShape {
+        let study = with(&format!("[guest]\nkind = \"vm\"\n{text}")).expect("valid");
+        let again = Study::parse("again", &study.to_toml());
+        assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
+        study.guest.vm().expect("a machine").clone()
+    }
+
+    #[test]
+    fn links_are_those_of_ethernet_unless_said() {
+        assert_eq!(link(""), LinkShape::default());
+        let jumbo = link("device = \"vxlan\"\nmtu = 9000\n");
+        assert_eq!(
+            (jumbo.device, jumbo.mtu, jumbo.bridge_mtu),
+            (LinkDevice::Vxlan, 9000, 9000)
+        );
+        assert_eq!(link("bridge_mtu = 1400\n").bridge_mtu, 1400);
+    }
+
+    #[test]
+    fn offloads_and_limits_reach_the_link() {
+        let shape = link("gro = \"off\"\ntso = \"on\"\nrate_limit = \"100Mbit\"\n");
+        assert_eq!(
+            (shape.offloads.gro, shape.offloads.tso, shape.offloads.gso),
+            (Some(false), Some(true), None)
+        );
+        let limit = RateLimit {
+            bits_per_s: 100_000_000,
+            queue: RateQueue::Usual,
+        };
+        assert_eq!(shape.rate_limit, Some(limit));
+        let queued = link("rate_limit = \"1Gbit\"\nqueue_length = 100\n");
+        assert_eq!(
+            queued.rate_limit.map(|limit| limit.queue),
+            Some(RateQueue::Packets(100))
+        );
+    }
+
+    #[test]
+    fn machines_have_devices_of_their_own() {
+        assert_eq!(
+            machine("[network]\ndevice = \"e1000\"\nmtu = 9000\n").nic,
+            crate::vm_shape::NetworkShape {
+                model: NicModel::E1000,
+                mtu: 9000,
+                ..Default::default()
+            }
+        );
+        assert_eq!(
+            machine("[network]\ndevice = \"user\"\n").nic.network,
+            Network::User
+        );
+        assert_eq!(
+            machine("[network]\ndevice = \"vhost\"\n").nic.vhost,
+            Some(true)
+        );
+    }
+
+    #[test]
+    fn what_a_guest_cannot_have_is_refused() {
+        let vm = "[guest]\nkind = \"vm\"\n";
+        let texts = [
+            "[network]\nmtu = 9000\ndevice = \"veth\"\n".to_owned(),
+            format!("{CONTAINER}[network]\ndevice = \"virtio\"\n"),
+            format!("{CONTAINER}[network]\ndevice = \"vxlan\"\nmtu = 65500\n"),
+            format!("{CONTAINER}[network]\ntso = \"on\"\nchecksum = \"off\"\n"),
+            format!("{CONTAINER}[network]\nqueue_length = 10\n"),
+            format!("{CONTAINER}[network]\nmtu = 100\n"),
+            format!("{vm}[network]\ndevice = \"macvlan\"\nrate_limit = \"1Gbit\"\n"),
+            format!("{vm}[network]\nmtu = 9000\n[guest.vm]\nmtu = 1500\n"),
+            format!("{vm}[network]\ndevice = \"user\"\nmtu = 9000\n"),
+            format!("{vm}[network]\ndevice = \"e1000\"\n[guest.vm]\nnetwork = \"user\"\n"),
+        ];
+        insta::assert_snapshot!(texts.map(|text| refusal(&text)).join("\n"));
+    }
+}
