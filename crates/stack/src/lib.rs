@@ -16,6 +16,7 @@
 
 mod api;
 mod audit;
+pub mod cms;
 pub mod database;
 mod definition;
 pub mod dvdstore_files;

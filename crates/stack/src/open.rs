@@ -1,12 +1,13 @@
 //! From the `[stack]` section of a study to the stack behind it: the one list of stacks.
 
-use rookery_study::{SimulatedUse, StackUse, Study, WorkloadKind};
+use rookery_study::{SimulatedUse, StackUse, Study, Workload, WorkloadKind};
 
 use crate::{
     Stack, StackError, StackPart,
     foreign::{ExternalStack, ImageStack},
     stacks::{
-        DatabaseStack, EmbeddedStack, LampStack, SqliteStack, WebLampStack, WebStack, open_sample,
+        CmsStack, DatabaseStack, EmbeddedStack, LampStack, SqliteStack, WebLampStack, WebStack,
+        open_sample,
     },
 };
 
@@ -50,9 +51,12 @@ pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackE
             pages,
             extra_cpu,
             serial_share,
-        } => match study.workload.web2005() {
-            Some(_) => Box::new(WebStack::new(study, *extra_cpu, *serial_share)?),
-            None => Box::new(EmbeddedStack::new(study, *pages, *extra_cpu)?),
+        } => match &study.workload {
+            Workload::WebBanking(_) | Workload::WebEcommerce(_) | Workload::WebSupport(_) => {
+                Box::new(WebStack::new(study, *extra_cpu, *serial_share)?)
+            }
+            Workload::Cms(_) => Box::new(CmsStack::new(study, *extra_cpu)?),
+            _ => Box::new(EmbeddedStack::new(study, *pages, *extra_cpu)?),
         },
         StackUse::Lamp(wanted) => match study.workload.web2005() {
             Some(_) => Box::new(WebLampStack::new(study, wanted, part)?),
@@ -92,7 +96,8 @@ fn bundled(study: &Study) -> Result<Box<dyn Stack>, StackError> {
         | WorkloadKind::Sql
         | WorkloadKind::WebBanking
         | WorkloadKind::WebEcommerce
-        | WorkloadKind::WebSupport) => Err(StackError::OtherWorkload {
+        | WorkloadKind::WebSupport
+        | WorkloadKind::Cms) => Err(StackError::OtherWorkload {
             stack: "the bundled stack",
             workload: other.name(),
         }),

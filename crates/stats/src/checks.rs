@@ -129,10 +129,54 @@ pub fn transitions(names: &[&str], counts: &[Vec<u64>], matrix: &[Vec<f64>]) -> 
     remarks.collect()
 }
 
+/// Whether counts differ from what was expected by more than chance.
+fn beyond_chance(cells: Vec<(f64, f64)>) -> bool {
+    chi_square(cells).is_some_and(|test| test.is_beyond_chance())
+}
+
+/// A test of counts against the shares that they should have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChiSquare {
+    /// Pearson's chi-square.
+    pub statistic: f64,
+    /// Degrees of freedom, at least 1.
+    pub degrees: f64,
+    /// What chance alone passes once in a thousand times.
+    pub limit: f64,
+}
+
+impl ChiSquare {
+    /// Whether chance alone is no good reason.
+    #[must_use]
+    pub fn is_beyond_chance(self) -> bool {
+        self.statistic > self.limit
+    }
+}
+
+/// The test of a row of transitions: how often each operation followed, and the probabilities of
+/// the row. `None` where fewer than two cells can be told apart.
+///
+/// ```
+/// use rookery_stats::checks::transition_test;
+/// let test = transition_test(&[60, 40], &[0.5, 0.5]).expect("two cells");
+/// assert_eq!((test.statistic, test.degrees), (4.0, 1.0));
+/// assert!(!test.is_beyond_chance());
+/// ```
+#[must_use]
+pub fn transition_test(counts: &[u64], probabilities: &[f64]) -> Option<ChiSquare> {
+    let all = counts.iter().map(|count| *count as f64).sum::<f64>();
+    let cells = counts
+        .iter()
+        .zip(probabilities)
+        .filter(|(_, probability)| **probability > 0.0)
+        .map(|(count, probability)| (*count as f64, probability * all));
+    chi_square(cells.collect())
+}
+
 /// Pearson's chi-square of (counted, expected) against its 99.9 % quantile, by Wilson and Hilferty,
 /// PNAS 17 (1931) 684: k (1 - 2/(9 k) + z sqrt(2/(9 k)))^3. Cells that expect fewer than five are
 /// put together.
-fn beyond_chance(cells: Vec<(f64, f64)>) -> bool {
+fn chi_square(cells: Vec<(f64, f64)>) -> Option<ChiSquare> {
     let (small, mut large): (Vec<_>, Vec<_>) = cells
         .into_iter()
         .partition(|(_, expected)| *expected < EXPECTED);
@@ -143,13 +187,17 @@ fn beyond_chance(cells: Vec<(f64, f64)>) -> bool {
         Some(last) if rest.1 < EXPECTED => *last = (last.0 + rest.0, last.1 + rest.1),
         _ => large.push(rest),
     }
-    let df = large.len() as f64 - 1.0;
-    let sum: f64 = large
+    let degrees = large.len() as f64 - 1.0;
+    let statistic: f64 = large
         .iter()
         .map(|(count, expected)| (count - expected).powi(2) / expected)
         .sum();
-    let part = 2.0 / (9.0 * df);
-    df > 0.0 && sum > df * (1.0 - part + Z_999 * part.sqrt()).powi(3)
+    let part = 2.0 / (9.0 * degrees);
+    (degrees > 0.0).then(|| ChiSquare {
+        statistic,
+        degrees,
+        limit: degrees * (1.0 - part + Z_999 * part.sqrt()).powi(3),
+    })
 }
 
 /// Whether the clocks of two driver nodes agree; `offset_s` is the estimated difference, s.

@@ -20,6 +20,8 @@ pub enum WorkloadKind {
     WebEcommerce,
     /// Downloads and the pages that lead to them, with a file set and a simulated back-end.
     WebSupport,
+    /// Reading, logging in, creating and logging out on a content-management site.
+    Cms,
     /// Records that are read, listed and written over HTTP: an example, and for tests.
     Sample,
 }

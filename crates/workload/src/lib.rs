@@ -16,6 +16,7 @@
     )
 )]
 
+pub mod cms;
 pub mod data_driven;
 mod delay;
 mod digits;

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::{
     MetricValue, Proof, UnitRates, WorkloadInfo, WorkloadKind,
+    cms::{self, CmsCounters},
     dvdstore::{self, ShopCounters},
     http::{self, HttpCounters},
     orderentry::{self, OrderEntryCounters},
@@ -18,7 +19,7 @@ use crate::{
 
 impl WorkloadKind {
     /// Every workload.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Dvdstore,
         Self::Orderentry,
         Self::Http,
@@ -26,6 +27,7 @@ impl WorkloadKind {
         Self::WebBanking,
         Self::WebEcommerce,
         Self::WebSupport,
+        Self::Cms,
         Self::Sample,
     ];
 
@@ -40,6 +42,7 @@ impl WorkloadKind {
             Self::WebBanking => &web2005::BANKING,
             Self::WebEcommerce => &web2005::ECOMMERCE,
             Self::WebSupport => &web2005::SUPPORT,
+            Self::Cms => &cms::INFO,
             Self::Sample => &sample::INFO,
         }
     }
@@ -69,6 +72,8 @@ pub enum Counters {
     WebEcommerce(Web2005Counters),
     /// Those of downloads.
     WebSupport(Web2005Counters),
+    /// Those of content management.
+    Cms(CmsCounters),
     /// Those of the sample workload.
     Sample(SampleCounters),
 }
@@ -90,6 +95,7 @@ impl Counters {
             WorkloadKind::WebBanking => Web2005Counters::new(Model::Banking).into(),
             WorkloadKind::WebEcommerce => Web2005Counters::new(Model::Ecommerce).into(),
             WorkloadKind::WebSupport => Web2005Counters::new(Model::Support).into(),
+            WorkloadKind::Cms => Self::Cms(CmsCounters::default()),
             WorkloadKind::Sample => Self::Sample(SampleCounters::default()),
         }
     }
@@ -105,6 +111,7 @@ impl Counters {
             Self::WebBanking(_) => WorkloadKind::WebBanking,
             Self::WebEcommerce(_) => WorkloadKind::WebEcommerce,
             Self::WebSupport(_) => WorkloadKind::WebSupport,
+            Self::Cms(_) => WorkloadKind::Cms,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -156,6 +163,7 @@ impl Counters {
             Self::WebBanking(counters)
             | Self::WebEcommerce(counters)
             | Self::WebSupport(counters) => counters.metrics(),
+            Self::Cms(counters) => counters.metrics(),
             Self::Sample(counters) => counters.metrics(),
         }
     }
@@ -171,6 +179,7 @@ impl Counters {
             Self::WebBanking(counters)
             | Self::WebEcommerce(counters)
             | Self::WebSupport(counters) => counters.proof(),
+            Self::Cms(counters) => counters.proof(),
             Self::Sample(counters) => counters.proof(),
         }
     }
@@ -185,7 +194,8 @@ impl Counters {
             | Self::Sql(_)
             | Self::WebBanking(_)
             | Self::WebEcommerce(_)
-            | Self::WebSupport(_) => None,
+            | Self::WebSupport(_)
+            | Self::Cms(_) => None,
             Self::Orderentry(counters) => Some(counters.unit_rates()),
             Self::Sample(counters) => Some(counters.unit_rates()),
         }
@@ -203,6 +213,7 @@ impl Counters {
             | Self::WebBanking(_)
             | Self::WebEcommerce(_)
             | Self::WebSupport(_)
+            | Self::Cms(_)
             | Self::Sample(_) => None,
         }
     }
@@ -232,6 +243,7 @@ impl Counters {
             (Self::WebBanking(counters), Self::WebBanking(other))
             | (Self::WebEcommerce(counters), Self::WebEcommerce(other))
             | (Self::WebSupport(counters), Self::WebSupport(other)) => counters.merge(other),
+            (Self::Cms(counters), Self::Cms(other)) => counters.merge(other),
             (Self::Sample(counters), Self::Sample(other)) => counters.merge(other),
             (counters, other) => return Err(DifferentWorkloads(counters.kind(), other.kind())),
         }
@@ -297,6 +309,17 @@ impl Web2005Counters {
             Counters::WebBanking(counters)
             | Counters::WebEcommerce(counters)
             | Counters::WebSupport(counters) => Some(counters),
+            _ => None,
+        }
+    }
+}
+
+impl CmsCounters {
+    /// The counters of a guest, if they are those of this workload.
+    #[must_use]
+    pub fn from_counters(counters: &Counters) -> Option<&Self> {
+        match counters {
+            Counters::Cms(counters) => Some(counters),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ const GENERIC: [&str; 8] = [
     "study", "lab", "stats", "store", "analysis", "report", "driver", "rookery",
 ];
 /// Names of workloads, as they are written in any case.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "orderentry",
     "order_entry",
     "dvdstore",
@@ -17,6 +17,7 @@ const NAMES: [&str; 8] = [
     "webbanking",
     "webecommerce",
     "websupport",
+    "cms",
 ];
 /// How code names the sample workload, in any case. Its name alone is a word of statistics: only
 /// paths, variants and types that cannot mean anything else are refused.

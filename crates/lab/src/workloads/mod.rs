@@ -1,6 +1,7 @@
 //! What is different for each workload when its trials are conducted: the one list of workloads
 //! here.
 
+mod cms;
 mod dvdstore;
 mod http;
 mod orderentry;
@@ -99,6 +100,7 @@ pub(crate) fn load(request: &LoadRequest<'_>, stack: &BuiltStack) -> Box<dyn Tri
         BuiltStack::Web2005(_, wanted, dataset) => {
             Box::new(web2005::load(request, wanted, *dataset))
         }
+        BuiltStack::Cms(_, wanted, data) => Box::new(cms::load(request, wanted, *data)),
         BuiltStack::Sample(stack) => Box::new(sample::load(request, stack.as_ref())),
     }
 }
@@ -133,6 +135,7 @@ pub(crate) fn probes(stack: &BuiltStack, guests: &[Box<dyn Guest>]) -> Vec<Datab
         | BuiltStack::Http(..)
         | BuiltStack::Sql(_)
         | BuiltStack::Web2005(..)
+        | BuiltStack::Cms(..)
         | BuiltStack::Sample(_) => Vec::new(),
         BuiltStack::Orderentry(stack) => guests
             .iter()
@@ -153,6 +156,7 @@ pub(crate) fn attach(
         | BuiltStack::Http(..)
         | BuiltStack::Sql(_)
         | BuiltStack::Web2005(..)
+        | BuiltStack::Cms(..)
         | BuiltStack::Sample(_) => None,
         BuiltStack::Orderentry(stack) => orderentry::attach(stack.as_ref(), measurement, looks),
     }
@@ -180,6 +184,7 @@ pub(crate) fn calibration(
         | BuiltStack::Http(..)
         | BuiltStack::Sql(_)
         | BuiltStack::Web2005(..)
+        | BuiltStack::Cms(..)
         | BuiltStack::Sample(_) => Ok(None),
         BuiltStack::Orderentry(stack) => {
             Calibration::new(plan, point, study, stack.as_ref(), store)

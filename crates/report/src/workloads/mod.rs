@@ -1,5 +1,6 @@
 //! What single workloads add to a report: the registry of their rooms.
 
+mod cms;
 mod dvdstore;
 mod orderentry;
 mod web2005;
@@ -57,6 +58,7 @@ pub(crate) fn section(run: &Run, analysis: &Analysis) -> Option<Section> {
         WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
             web2005::section(run)
         }
+        WorkloadKind::Cms => cms::section(run),
         WorkloadKind::Http | WorkloadKind::Sql | WorkloadKind::Sample => None,
     }
 }
@@ -70,6 +72,7 @@ pub(crate) fn brief(run: &Run, analysis: &Analysis) -> Brief {
         WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
             web2005::brief(run)
         }
+        WorkloadKind::Cms => cms::brief(run),
         WorkloadKind::Orderentry => orderentry::brief(run, analysis),
     }
 }

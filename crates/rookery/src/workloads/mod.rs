@@ -1,6 +1,7 @@
 //! The workloads' own commands: the one place of this crate that names all of them.
 
 mod arrivals;
+mod cms;
 mod dvdstore;
 mod file;
 mod http;
@@ -67,6 +68,8 @@ pub(crate) enum DataCommand {
     Orderentry(orderentry::data::DataOrderentryArgs),
     /// File sets of banking, e-commerce and support
     Web2005(web2005::data::DataWeb2005Args),
+    /// Users and nodes of a content-management site for the bulk loaders of databases
+    Cms(cms::data::DataCmsArgs),
 }
 
 impl DataCommand {
@@ -76,6 +79,7 @@ impl DataCommand {
             Self::Dvdstore(args) => dvdstore::data::run(args),
             Self::Orderentry(args) => orderentry::data::run(args),
             Self::Web2005(args) => web2005::data::run(args),
+            Self::Cms(args) => cms::data::run(args),
         }
     }
 }
@@ -93,6 +97,8 @@ pub(crate) enum AppCommand {
     Web2005(web2005::app::AppWeb2005Args),
     /// The back-end behind those pages
     Besim(web2005::besim::AppBesimArgs),
+    /// The pages of a small content-management site from one SQLite file
+    Cms(cms::app::AppCmsArgs),
 }
 
 impl AppCommand {
@@ -104,6 +110,7 @@ impl AppCommand {
             Self::Sample(args) => sample::app::run(args),
             Self::Web2005(args) => web2005::app::run(args),
             Self::Besim(args) => web2005::besim::run(args),
+            Self::Cms(args) => cms::app::run(args),
         }
     }
 }
@@ -121,6 +128,8 @@ pub(crate) enum DriveCommand {
     Sql(Box<sql::drive::DriveSqlArgs>),
     /// Users of banking, e-commerce or support
     Web2005(Box<web2005::drive::DriveWeb2005Args>),
+    /// Users of a content-management site
+    Cms(Box<cms::drive::DriveCmsArgs>),
 }
 
 impl DriveCommand {
@@ -132,6 +141,7 @@ impl DriveCommand {
             Self::Http(args) => http::drive::run(args),
             Self::Sql(args) => sql::drive::run(args),
             Self::Web2005(args) => web2005::drive::run(args),
+            Self::Cms(args) => cms::drive::run(args),
         }
     }
 }

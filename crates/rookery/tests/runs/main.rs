@@ -7,6 +7,7 @@ mod common;
 
 mod archives;
 mod ceiling;
+mod cms;
 mod compare;
 mod containers;
 mod drive;

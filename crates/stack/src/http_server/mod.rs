@@ -5,6 +5,7 @@ mod body;
 mod message;
 mod patience;
 mod server;
+mod sessions;
 mod stop;
 
 pub(crate) use body::FileBody;
@@ -12,4 +13,5 @@ pub(crate) use message::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Meth
 #[cfg(test)]
 pub(crate) use server::sent;
 pub(crate) use server::{HttpServer, ListenError};
+pub(crate) use sessions::{SESSION_COOKIE, SessionId, Sessions, TooMany};
 pub use stop::StopSignal;

@@ -1,5 +1,6 @@
 //! The stacks: how each is built, prepared, asked and audited.
 
+mod cms;
 mod database;
 mod embedded;
 mod lamp;
@@ -7,6 +8,7 @@ mod sample;
 mod sqlite;
 mod web2005;
 
+pub(crate) use cms::CmsStack;
 pub(crate) use database::DatabaseStack;
 pub(crate) use embedded::EmbeddedStack;
 pub(crate) use lamp::LampStack;

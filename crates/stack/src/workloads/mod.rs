@@ -12,9 +12,9 @@ use rookery_guest::Guest;
 use rookery_oltp::{Progress, Target};
 use rookery_stats::DatabaseLoad;
 use rookery_study::{
-    DvdstoreUse, HttpUse, OrderentryUse, SqlUse, Study, Web2005Use, Workload, WorkloadKind,
+    CmsUse, DvdstoreUse, HttpUse, OrderentryUse, SqlUse, Study, Web2005Use, Workload, WorkloadKind,
 };
-use rookery_workload::web2005::WebDataset;
+use rookery_workload::{cms::CmsData, web2005::WebDataset};
 
 use crate::{EffectiveSetting, Found, GuestStack, StackError};
 
@@ -28,13 +28,23 @@ pub(crate) use served::{SERVED, serve};
 pub(crate) use sql::SqlContent;
 pub use sql::SqlStack;
 
-/// The workloads that stacks of pages serve: the embedded one and LAMP.
+/// The workloads that LAMP serves.
 pub(crate) const PAGES: &[WorkloadKind] = &[
     WorkloadKind::Dvdstore,
     WorkloadKind::Http,
     WorkloadKind::WebBanking,
     WorkloadKind::WebEcommerce,
     WorkloadKind::WebSupport,
+];
+
+/// The workloads that the embedded stack serves.
+pub(crate) const EMBEDDED: &[WorkloadKind] = &[
+    WorkloadKind::Dvdstore,
+    WorkloadKind::Http,
+    WorkloadKind::WebBanking,
+    WorkloadKind::WebEcommerce,
+    WorkloadKind::WebSupport,
+    WorkloadKind::Cms,
 ];
 
 /// The workloads that database servers by themselves serve.
@@ -128,6 +138,8 @@ pub enum BuiltStack {
     Sql(Box<dyn SqlStack>),
     /// Pages of banking, e-commerce or support, and what their servers hold.
     Web2005(Box<dyn GuestStack>, Box<Web2005Use>, WebDataset),
+    /// Pages of a content-management site, and what it holds.
+    Cms(Box<dyn GuestStack>, Box<CmsUse>, CmsData),
     /// Records of the sample workload.
     Sample(Box<dyn SampleStack>),
 }
@@ -142,6 +154,7 @@ impl BuiltStack {
             Self::Http(stack, _) => stack.as_ref(),
             Self::Sql(stack) => stack.as_ref(),
             Self::Web2005(stack, ..) => stack.as_ref(),
+            Self::Cms(stack, ..) => stack.as_ref(),
             Self::Sample(stack) => stack.as_ref(),
         }
     }

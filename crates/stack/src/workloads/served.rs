@@ -59,6 +59,9 @@ pub(crate) fn serve(
             Box::new(wanted.clone()),
             dataset,
         )),
+        (Workload::Cms(wanted), PointData::Cms(data)) => {
+            Ok(BuiltStack::Cms(guests, Box::new(wanted.clone()), data))
+        }
         (Workload::Sample(wanted), PointData::Sample(data)) => {
             let wanted = wanted.clone();
             Ok(BuiltStack::Sample(Box::new(Served {
@@ -73,6 +76,7 @@ pub(crate) fn serve(
             | Workload::WebBanking(_)
             | Workload::WebEcommerce(_)
             | Workload::WebSupport(_)
+            | Workload::Cms(_)
             | Workload::Sample(_),
             data,
         ) => Err(StackError::other_data(stack, data)),

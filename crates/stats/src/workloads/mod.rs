@@ -1,6 +1,7 @@
 //! What the checks of a trial need of each workload: the one place of this crate that names all of
 //! them.
 
+mod cms;
 mod data_driven;
 mod dvdstore;
 mod orderentry;
@@ -24,6 +25,7 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
         | Counters::WebBanking(_)
         | Counters::WebEcommerce(_)
         | Counters::WebSupport(_)
+        | Counters::Cms(_)
         | Counters::Sample(_) => started,
     }
 }
@@ -39,6 +41,7 @@ pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
             | WorkloadKind::WebBanking
             | WorkloadKind::WebEcommerce
             | WorkloadKind::WebSupport
+            | WorkloadKind::Cms
             | WorkloadKind::Sample,
         )
         | None => Vec::new(),
@@ -54,6 +57,7 @@ pub(crate) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
         Some(WorkloadKind::WebBanking) => web2005::own_checks(Model::Banking, measurement),
         Some(WorkloadKind::WebEcommerce) => web2005::own_checks(Model::Ecommerce, measurement),
         Some(WorkloadKind::WebSupport) => web2005::own_checks(Model::Support, measurement),
+        Some(WorkloadKind::Cms) => cms::own_checks(measurement),
         Some(WorkloadKind::Sample) => sample::own_checks(measurement),
         Some(WorkloadKind::Dvdstore) | None => Vec::new(),
     }

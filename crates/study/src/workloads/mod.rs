@@ -5,6 +5,7 @@
 //! [`OwnKeys`]. Two workloads may have keys of one name.
 
 mod asks;
+mod cms;
 mod data_driven;
 mod distribution;
 mod dvdstore;
@@ -21,6 +22,7 @@ use rookery_stats::Pacing;
 pub use rookery_workload::WorkloadKind;
 use rookery_workload::{
     DelayDistribution, MixShare,
+    cms::CmsData,
     dvdstore::Size,
     sample::SampleData,
     web2005::{Model, WebDataset},
@@ -34,6 +36,7 @@ use crate::{
     problem::Code,
 };
 
+use cms::CmsKeys;
 use distribution::{is_usual, refuse_distribution, scatter, web_distribution};
 use dvdstore::DvdstoreKeys;
 use http::HttpKeys;
@@ -43,6 +46,7 @@ use sql::SqlKeys;
 use web2005::Web2005Keys;
 
 pub(crate) use asks::{DataRequest, OtherSections, PlannedData};
+pub use cms::CmsUse;
 pub use dvdstore::DvdstoreUse;
 pub use http::{HarError, HttpUse, MOST_HAR_BYTES, draft_from_har};
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
@@ -71,6 +75,8 @@ pub enum Workload {
     WebEcommerce(Web2005Use),
     /// Downloads and the pages that lead to them, with a file set and a simulated back-end.
     WebSupport(Web2005Use),
+    /// Reading, logging in, creating and logging out on a content-management site.
+    Cms(CmsUse),
     /// Records that are read, listed and written over HTTP: an example, and for tests.
     Sample(SampleUse),
 }
@@ -85,6 +91,7 @@ pub(crate) fn stacks(kind: WorkloadKind) -> &'static [StackKind] {
         WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
             &web2005::STACKS
         }
+        WorkloadKind::Cms => &cms::STACKS,
         WorkloadKind::Sample => &sample::STACKS,
     }
 }
@@ -99,6 +106,7 @@ pub(crate) fn limits_meaning(kind: WorkloadKind) -> &'static str {
         WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
             web2005::LIMITS
         }
+        WorkloadKind::Cms => cms::LIMITS,
         WorkloadKind::Sample => sample::LIMITS,
     }
 }
@@ -123,6 +131,7 @@ fn own_keys(kind: WorkloadKind) -> Vec<KeyInfo> {
         WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
             Web2005Keys::keys()
         }
+        WorkloadKind::Cms => CmsKeys::keys(),
         WorkloadKind::Sample => SampleKeys::keys(),
     }
 }
@@ -159,6 +168,11 @@ impl Named for WorkloadKind {
             "web-support",
             Self::WebSupport,
             "downloads and the pages that lead to them, with a file set and a simulated back-end",
+        ),
+        (
+            "cms",
+            Self::Cms,
+            "reading, logging in, creating and logging out on a content-management site",
         ),
         (
             "sample",
@@ -236,6 +250,7 @@ impl Workload {
             Self::WebBanking(_) => WorkloadKind::WebBanking,
             Self::WebEcommerce(_) => WorkloadKind::WebEcommerce,
             Self::WebSupport(_) => WorkloadKind::WebSupport,
+            Self::Cms(_) => WorkloadKind::Cms,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -282,6 +297,7 @@ impl Workload {
             | Self::WebBanking(_)
             | Self::WebEcommerce(_)
             | Self::WebSupport(_)
+            | Self::Cms(_)
             | Self::Sample(_) => {}
         }
         names
@@ -325,6 +341,7 @@ impl Workload {
             Self::Http(keys) => keys,
             Self::Sql(keys) => keys,
             Self::WebBanking(keys) | Self::WebEcommerce(keys) | Self::WebSupport(keys) => keys,
+            Self::Cms(keys) => keys,
             Self::Sample(keys) => keys,
         }
     }
@@ -336,6 +353,7 @@ impl Workload {
             Self::Http(keys) => keys,
             Self::Sql(keys) => keys,
             Self::WebBanking(keys) | Self::WebEcommerce(keys) | Self::WebSupport(keys) => keys,
+            Self::Cms(keys) => keys,
             Self::Sample(keys) => keys,
         }
     }
@@ -369,6 +387,8 @@ pub enum PointData {
     },
     /// Files, and the state of a simulated back-end.
     Web2005(WebDataset),
+    /// Users and nodes of a content-management site.
+    Cms(CmsData),
     /// Records.
     Sample(SampleData),
 }
@@ -383,6 +403,7 @@ impl PointData {
             Self::Http(_) => WorkloadKind::Http,
             Self::Sql { .. } => WorkloadKind::Sql,
             Self::Web2005(dataset) => dataset.model.kind(),
+            Self::Cms(_) => WorkloadKind::Cms,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -392,7 +413,11 @@ impl PointData {
     #[must_use]
     pub fn caveat(self) -> Option<String> {
         match self {
-            Self::Dvdstore(_) | Self::Http(_) | Self::Sql { .. } | Self::Web2005(_) => None,
+            Self::Dvdstore(_)
+            | Self::Http(_)
+            | Self::Sql { .. }
+            | Self::Web2005(_)
+            | Self::Cms(_) => None,
             Self::Orderentry(data) => data.caveat(),
             Self::Sample(_) => Some(sample::CAVEAT.to_owned()),
         }
@@ -407,6 +432,7 @@ impl PointData {
             Self::Sql { mib } => mib.into(),
             Self::Orderentry(data) => data.bytes().div_ceil(1 << 20),
             Self::Web2005(dataset) => dataset.bytes().div_ceil(1 << 20),
+            Self::Cms(data) => data.bytes().div_ceil(1 << 20),
             Self::Sample(data) => data.bytes().div_ceil(1 << 20),
         }
     }
@@ -418,6 +444,7 @@ impl PointData {
             Self::Orderentry(_) => orderentry::USED_MIB_PER_MIB,
             Self::Sql { .. } => sql::USED_MIB_PER_MIB,
             Self::Web2005(_) => web2005::USED_MIB_PER_MIB,
+            Self::Cms(_) => cms::USED_MIB_PER_MIB,
             Self::Sample(_) => sample::USED_MIB_PER_MIB,
         };
         truncate_u64((self.megabytes() as f64 * per_megabyte).ceil())
@@ -430,6 +457,7 @@ impl PointData {
             Self::Orderentry(_) => orderentry::LOAD_MIB_PER_S,
             Self::Sql { .. } => sql::LOAD_MIB_PER_S,
             Self::Web2005(_) => web2005::LOAD_MIB_PER_S,
+            Self::Cms(_) => cms::LOAD_MIB_PER_S,
             Self::Sample(_) => sample::LOAD_MIB_PER_S,
         };
         self.megabytes() as f64 / megabytes_per_s
@@ -465,6 +493,15 @@ impl PointData {
         }
     }
 
+    /// The users and nodes of a content-management site.
+    #[must_use]
+    pub fn cms(self) -> Option<CmsData> {
+        match self {
+            Self::Cms(data) => Some(data),
+            _ => None,
+        }
+    }
+
     /// The records of the sample workload.
     #[must_use]
     pub fn sample(self) -> Option<SampleData> {
@@ -489,6 +526,7 @@ impl fmt::Display for PointData {
             Self::Http(None) | Self::Sql { .. } => f.write_str("own data"),
             Self::Orderentry(data) => data.fmt(f),
             Self::Web2005(dataset) => fmt::Display::fmt(dataset, f),
+            Self::Cms(data) => data.fmt(f),
             Self::Sample(data) => data.fmt(f),
         }
     }
@@ -538,12 +576,14 @@ impl Pace {
                 WorkloadKind::WebBanking,
                 WorkloadKind::WebEcommerce,
                 WorkloadKind::WebSupport,
+                WorkloadKind::Cms,
                 WorkloadKind::Sample,
             ],
             Self::Cycle => &[
                 WorkloadKind::Dvdstore,
                 WorkloadKind::Http,
                 WorkloadKind::Sql,
+                WorkloadKind::Cms,
                 WorkloadKind::Sample,
             ],
             Self::None | Self::Spec | Self::Scaled => &[WorkloadKind::Orderentry],
@@ -587,6 +627,7 @@ pub(crate) enum OwnKeys {
     Http(Box<HttpKeys>),
     Sql(Box<SqlKeys>),
     Web2005(Model, Box<Web2005Keys>),
+    Cms(Box<CmsKeys>),
     Sample(SampleKeys),
 }
 
@@ -638,6 +679,7 @@ impl OwnKeys {
             WorkloadKind::WebBanking => Self::web2005(Model::Banking, reader),
             WorkloadKind::WebEcommerce => Self::web2005(Model::Ecommerce, reader),
             WorkloadKind::WebSupport => Self::web2005(Model::Support, reader),
+            WorkloadKind::Cms => Self::Cms(Box::new(CmsKeys::read(reader))),
             WorkloadKind::Sample => Self::Sample(SampleKeys::read(reader)),
         };
         sound.then_some(keys)
@@ -652,9 +694,11 @@ impl OwnKeys {
         match self {
             Self::Http(keys) => keys.operation_names(),
             Self::Sql(keys) => keys.operation_names(),
-            Self::Dvdstore(_) | Self::Orderentry(_) | Self::Web2005(..) | Self::Sample(_) => {
-                Vec::new()
-            }
+            Self::Dvdstore(_)
+            | Self::Orderentry(_)
+            | Self::Web2005(..)
+            | Self::Cms(_)
+            | Self::Sample(_) => Vec::new(),
         }
     }
 
@@ -673,6 +717,7 @@ impl OwnKeys {
                     Model::Support => Workload::WebSupport(wanted),
                 }
             }
+            Self::Cms(keys) => Workload::Cms(keys.build(pace, context)?),
             Self::Sample(keys) => Workload::Sample(keys.build(pace, context)?),
         })
     }
@@ -702,6 +747,10 @@ impl OwnKeys {
                 let keys = Box::new(Web2005Keys::from_use(wanted));
                 (Self::Web2005(wanted.model, keys), web2005::PACE)
             }
+            Workload::Cms(wanted) => (
+                Self::Cms(Box::new(CmsKeys::from_use(wanted))),
+                cms::pace(wanted),
+            ),
             Workload::Sample(wanted) => (
                 Self::Sample(SampleKeys::from_use(wanted)),
                 sample::pace(wanted),
@@ -716,6 +765,7 @@ impl OwnKeys {
             Self::Http(keys) => keys.write(out),
             Self::Sql(keys) => keys.write(out),
             Self::Web2005(_, keys) => keys.write(out),
+            Self::Cms(keys) => keys.write(out),
             Self::Sample(keys) => keys.write(out),
         }
     }

@@ -4,6 +4,7 @@
 //! what it counts beside times. All that is done for every workload is done by the `match`es of
 //! this file.
 
+pub mod cms;
 pub mod dvdstore;
 pub mod http;
 pub mod page;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::problem::ScriptProblem;
 use self::{
+    cms::{CmsRecord, CmsScript, CmsSite, CmsVisitor},
     dvdstore::{DvdstoreScript, OrderTally, Shop, ShopRecord, Shopping},
     http::{HttpRecord, HttpScript, HttpSite, Visitor},
     page::{PageScript, Viewer},
@@ -38,6 +40,9 @@ pub enum Script {
     Http(Box<HttpScript>),
     /// Banking, e-commerce or support: the pages of a chain; its page types, and the whole `page`.
     Web2005(Box<Web2005Script>),
+    /// Content management: the eight operations of a matrix, and the whole `operation` for any of
+    /// them.
+    Cms(Box<CmsScript>),
     /// Records: read, list or write one after the other, as a matrix says; the operations `read`,
     /// `list` and `write`.
     Sample(SampleScript),
@@ -52,6 +57,7 @@ impl Script {
             Self::Dvdstore(_) => dvdstore::OPERATIONS,
             Self::Http(script) => script.operations(),
             Self::Web2005(script) => script.operations(),
+            Self::Cms(script) => script.operations(),
             Self::Sample(_) => sample::OPERATIONS,
             Self::Page(_) => page::OPERATIONS,
         }
@@ -63,6 +69,7 @@ impl Script {
             Self::Dvdstore(script) => script.check(),
             Self::Http(script) => script.check(),
             Self::Web2005(script) => script.check(),
+            Self::Cms(script) => script.check(),
             Self::Sample(script) => script.check(),
             Self::Page(script) => script.check(),
         }
@@ -84,6 +91,7 @@ pub(crate) enum GuestUsers {
     Dvdstore(Rc<Shop>),
     Http(Rc<HttpSite>),
     Web2005(Rc<WebSite>),
+    Cms(Rc<CmsSite>),
     Sample(Rc<RecordSite>),
     Page(Rc<PageScript>),
 }
@@ -102,6 +110,7 @@ impl GuestUsers {
             Script::Http(script) => Self::Http(Rc::new(HttpSite::new(script, target, population)?)),
             Script::Dvdstore(script) => Self::Dvdstore(Rc::new(Shop::new(script.clone()))),
             Script::Web2005(script) => Self::Web2005(Rc::new(WebSite::new(script, target)?)),
+            Script::Cms(script) => Self::Cms(Rc::new(CmsSite::new(script, target)?)),
             Script::Sample(script) => Self::Sample(Rc::new(RecordSite::new(*script))),
             Script::Page(script) => Self::Page(Rc::new(script.clone())),
         })
@@ -122,6 +131,10 @@ impl GuestUsers {
                 let script = WebVisitor::new(Rc::clone(site), seed, guest, number);
                 start(User::new(script, client), seed, stay);
             }
+            Self::Cms(site) => {
+                let script = CmsVisitor::new(Rc::clone(site), seed, guest, number);
+                start(User::new(script, client), seed, stay);
+            }
             Self::Sample(site) => {
                 let script = RecordUser::new(Rc::clone(site), seed, guest, number);
                 start(User::new(script, client), seed, stay);
@@ -137,7 +150,7 @@ impl GuestUsers {
     pub(crate) fn tally(&self, window: Span, now: Nanos) -> OrderTally {
         match self {
             Self::Dvdstore(shop) => shop.record().borrow().tally(window, now),
-            Self::Http(_) | Self::Web2005(_) | Self::Sample(_) | Self::Page(_) => {
+            Self::Http(_) | Self::Web2005(_) | Self::Cms(_) | Self::Sample(_) | Self::Page(_) => {
                 OrderTally::default()
             }
         }
@@ -150,7 +163,7 @@ impl GuestUsers {
             Self::Http(site) => site.unfinished(request.operation, request.written),
             Self::Sample(site) => site.unfinished(request.operation, request.written),
             // What was under way is told when the counters are taken.
-            Self::Web2005(_) | Self::Page(_) => {}
+            Self::Web2005(_) | Self::Cms(_) | Self::Page(_) => {}
         }
     }
 
@@ -160,6 +173,7 @@ impl GuestUsers {
             Self::Dvdstore(shop) => GuestCounts::Dvdstore(shop.record().take()),
             Self::Http(site) => GuestCounts::Http(Box::new(site.take_record())),
             Self::Web2005(site) => GuestCounts::Web2005(Box::new(site.take_record())),
+            Self::Cms(site) => GuestCounts::Cms(Box::new(site.take_record())),
             Self::Sample(site) => GuestCounts::Sample(site.take_record()),
             Self::Page(_) => GuestCounts::Nothing,
         }
@@ -179,6 +193,7 @@ pub(crate) enum GuestCounts {
     Dvdstore(ShopRecord),
     Http(Box<HttpRecord>),
     Web2005(Box<Web2005Record>),
+    Cms(Box<CmsRecord>),
     Sample(SampleRecord),
     Nothing,
 }
@@ -190,6 +205,7 @@ impl GuestCounts {
             Script::Dvdstore(_) => Self::Dvdstore(ShopRecord::default()),
             Script::Http(script) => Self::Http(Box::new(HttpRecord::new(script))),
             Script::Web2005(script) => Self::Web2005(Box::new(Web2005Record::new(script))),
+            Script::Cms(script) => Self::Cms(Box::new(CmsRecord::new(script))),
             Script::Sample(script) => Self::Sample(SampleRecord::new(script)),
             Script::Page(_) => Self::Nothing,
         }
@@ -201,6 +217,7 @@ impl GuestCounts {
             (Self::Dvdstore(mine), Self::Dvdstore(other)) => mine.merge(other),
             (Self::Http(mine), Self::Http(other)) => mine.merge(&other),
             (Self::Web2005(mine), Self::Web2005(other)) => mine.merge(&other),
+            (Self::Cms(mine), Self::Cms(other)) => mine.merge(&other),
             (Self::Sample(mine), Self::Sample(other)) => mine.merge(&other),
             // Threads share the script of a guest.
             _ => {}
@@ -215,6 +232,7 @@ impl GuestCounts {
             Self::Dvdstore(record) => Counters::Dvdstore(record.counters(window)),
             Self::Http(record) => Counters::Http(record.counters(window)),
             Self::Web2005(record) => Counters::from(record.counters(window)),
+            Self::Cms(record) => Counters::Cms(record.counters(window)),
             Self::Sample(record) => Counters::Sample(record.counters(window)),
             Self::Nothing => Counters::empty(WorkloadKind::Dvdstore),
         }

@@ -7,6 +7,7 @@
     reason = "tests cast numbers of their own"
 )]
 
+mod cms;
 mod common;
 mod dry_run;
 mod errors;

@@ -18,6 +18,7 @@ pub use data::{
     WorkloadFault,
 };
 pub use info::{INFO, PAGE};
+pub(crate) use objects::attribute;
 pub use objects::embedded_objects;
 pub use pattern::{PatternError, pattern};
 pub use secret::{MASK, is_secret, without_secrets};

@@ -73,7 +73,7 @@ fn object_of(tag: &[u8]) -> Option<&[u8]> {
 }
 
 /// The value of an attribute.
-fn attribute<'t>(attributes: &'t [u8], wanted: &[u8]) -> Option<&'t [u8]> {
+pub(crate) fn attribute<'t>(attributes: &'t [u8], wanted: &[u8]) -> Option<&'t [u8]> {
     let mut rest = attributes;
     loop {
         let start = rest

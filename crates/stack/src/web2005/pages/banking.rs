@@ -5,11 +5,10 @@ use rookery_workload::web2005::besim::{Cents, Reply, Rows, md5_hex};
 use super::{
     arguments::{Arguments, BadInput},
     html::{Html, Values},
-    sessions::SessionId,
     site::{Fault, Made, Site},
     visit::BankUser,
 };
-use crate::http_server::{FullAnswer, Method, Request};
+use crate::http_server::{FullAnswer, Method, Request, SessionId};
 
 /// Most payees of a payment.
 const MOST_PAYEES: usize = 3;

@@ -8,11 +8,10 @@ use rookery_workload::web2005::besim::ecommerce::REGIONS;
 use super::{
     arguments::Arguments,
     html::{Html, Values},
-    sessions::SessionId,
     site::{Fault, Made, Site},
     visit::Customer,
 };
-use crate::http_server::{FullAnswer, Method, Request};
+use crate::http_server::{FullAnswer, Method, Request, SessionId};
 
 /// A request of a customer.
 struct Call<'a> {

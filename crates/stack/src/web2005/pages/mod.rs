@@ -7,7 +7,6 @@ mod files;
 mod head;
 mod html;
 mod server;
-mod sessions;
 mod site;
 mod support;
 mod visit;

@@ -10,12 +10,9 @@ use rookery_workload::{
     },
 };
 
-use super::{
-    sessions::Sessions,
-    site::{Burning, Site},
-};
+use super::site::{Burning, Site};
 use crate::{
-    http_server::{HttpServer, StopSignal},
+    http_server::{HttpServer, Sessions, StopSignal},
     web2005::{
         LedgerSync, StateKeeping, Web2005Error,
         backend::{Backend, Connections},

@@ -16,11 +16,13 @@ use super::{
     files::{file_answer, is_file},
     head::headed,
     html::{Html, Values},
-    sessions::{SessionId, Sessions, TooMany},
     visit::{BankUser, Customer},
 };
 use crate::{
-    http_server::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request},
+    http_server::{
+        Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request, SESSION_COOKIE,
+        SessionId, Sessions, TooMany,
+    },
     web2005::{
         backend::{Backend, NoAnswer},
         service::{HEALTH_PATH, INIT_PATH},
@@ -268,7 +270,7 @@ impl Site {
 
 /// The header that begins a session.
 fn cookie(session: SessionId) -> Option<(HeaderName, HeaderValue)> {
-    let text = format!("{}={session}; path=/", super::sessions::COOKIE);
+    let text = format!("{}={session}; path=/", SESSION_COOKIE);
     Some((SET_COOKIE, HeaderValue::from_str(&text).ok()?))
 }
 

@@ -18,15 +18,15 @@ const MOST_SESSIONS: usize = 4_000_000;
 
 /// More sessions than the server keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TooMany;
+pub(crate) struct TooMany;
 
 /// What a session is called in its cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct SessionId(u128);
+pub(crate) struct SessionId(u128);
 
 impl SessionId {
     /// The session of a cookie's value; nothing for what no session is called.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let right = text.len() == 32
             && text
                 .bytes()
@@ -35,9 +35,10 @@ impl SessionId {
     }
 
     /// The session of a `Cookie` header.
-    pub(super) fn of_header(header: &str) -> Option<Self> {
+    pub(crate) fn of_header(header: &str) -> Option<Self> {
         let mut cookies = header.split(';').map(str::trim);
-        cookies.find_map(|cookie| Self::parse(cookie.strip_prefix(COOKIE)?.strip_prefix('=')?))
+        cookies
+            .find_map(|cookie| Self::parse(cookie.strip_prefix(SESSION_COOKIE)?.strip_prefix('=')?))
     }
 }
 
@@ -48,10 +49,10 @@ impl std::fmt::Display for SessionId {
 }
 
 /// Name of the cookie.
-pub(super) const COOKIE: &str = "RKSID";
+pub(crate) const SESSION_COOKIE: &str = "RKSID";
 
 /// Every session of a server.
-pub(super) struct Sessions<T> {
+pub(crate) struct Sessions<T> {
     shards: Vec<Mutex<Shard<T>>>,
     expiry: Duration,
     count: AtomicUsize,
@@ -71,7 +72,7 @@ struct Session<T> {
 
 impl<T: Clone> Sessions<T> {
     /// No sessions yet; each is forgotten so long after its last request.
-    pub(super) fn new(expiry: Duration) -> Self {
+    pub(crate) fn new(expiry: Duration) -> Self {
         let shard = |_| {
             Mutex::new(Shard {
                 sessions: HashMap::new(),
@@ -94,7 +95,7 @@ impl<T: Clone> Sessions<T> {
     }
 
     /// Begins a session.
-    pub(super) fn begin(&self, data: T) -> Result<SessionId, TooMany> {
+    pub(crate) fn begin(&self, data: T) -> Result<SessionId, TooMany> {
         if self.count.load(Relaxed) >= MOST_SESSIONS {
             return Err(TooMany);
         }
@@ -111,7 +112,7 @@ impl<T: Clone> Sessions<T> {
     }
 
     /// What a session holds; it counts as used.
-    pub(super) fn get(&self, id: SessionId) -> Option<T> {
+    pub(crate) fn get(&self, id: SessionId) -> Option<T> {
         let now = Instant::now();
         let mut shard = self.shard(id);
         let session = shard.sessions.get_mut(&id)?;
@@ -125,14 +126,14 @@ impl<T: Clone> Sessions<T> {
     }
 
     /// Keeps other data in a session that is not forgotten.
-    pub(super) fn set(&self, id: SessionId, data: T) {
+    pub(crate) fn set(&self, id: SessionId, data: T) {
         if let Some(session) = self.shard(id).sessions.get_mut(&id) {
             session.data = data;
         }
     }
 
     /// Ends a session.
-    pub(super) fn end(&self, id: SessionId) {
+    pub(crate) fn end(&self, id: SessionId) {
         if self.shard(id).sessions.remove(&id).is_some() {
             self.count.fetch_sub(1, Relaxed);
         }
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn cookies_lead_back_to_their_session() {
         let id = SessionId(0xabc << 100 | 7);
-        let header = format!("a=b; {COOKIE}={id}; c");
+        let header = format!("a=b; {SESSION_COOKIE}={id}; c");
         assert_eq!(SessionId::of_header(&header), Some(id));
         for header in [
             "",

@@ -1,0 +1,182 @@
+//! The embedded stack of content management: this very program serves the pages from one SQLite
+//! file.
+
+use std::{path::Path, time::Duration};
+
+use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
+use rookery_stats::DatabaseLoad;
+use rookery_study::{CmsUse, Point, PointData, Study, Workload, WorkloadKind};
+use rookery_workload::cms::{CmsData, Contract};
+
+use crate::{
+    BuiltStack, ClonedGuests, DatabaseLoader, Found, GuestStack, Origin, Service, Stack,
+    StackContext, StackError,
+    api::STOP_GRACE,
+    cms::{DATABASE_FILE, FRONT_PATH, HEALTH_PATH, PORT, count, guest_args, load},
+    page::get,
+    service::{GUEST, USER},
+    template::{FileLoader, give_to_guests},
+    workloads::EMBEDDED,
+};
+
+/// Its name in errors.
+const NAME: &str = "the embedded stack";
+
+/// The stack as a study asks for it.
+#[derive(Clone)]
+pub(crate) struct CmsStack {
+    wanted: CmsUse,
+    extra_cpu: Duration,
+}
+
+impl CmsStack {
+    /// As a study asks for it.
+    ///
+    /// # Errors
+    /// When the study has another workload, or pages of another kind of site.
+    pub(crate) fn new(study: &Study, extra_cpu: Duration) -> Result<Self, StackError> {
+        match &study.workload {
+            Workload::Cms(wanted) if wanted.contract == Contract::Smallcms => Ok(Self {
+                wanted: wanted.clone(),
+                extra_cpu,
+            }),
+            other => Err(StackError::OtherWorkload {
+                stack: NAME,
+                workload: other.kind().name(),
+            }),
+        }
+    }
+}
+
+fn data_of(data: PointData) -> Result<CmsData, StackError> {
+    data.cms().ok_or_else(|| StackError::other_data(NAME, data))
+}
+
+impl Stack for CmsStack {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn serves(&self) -> &'static [WorkloadKind] {
+        EMBEDDED
+    }
+
+    /// It brings all it needs.
+    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), StackError> {
+        Ok(())
+    }
+
+    /// It has no settings beyond those of the study.
+    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), StackError> {
+        Ok(())
+    }
+
+    fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
+        let data = data_of(data)?;
+        let recipe = Recipe {
+            description: format!("cms {data:?}, of user {USER}"),
+            program: context.program.to_owned(),
+            base: None,
+            fill: Fill::Data(&|directory| {
+                let load = fill(context, &data, directory).map_err(FillError::from)?;
+                give_to_guests(directory).map_err(FillError::from)?;
+                Ok(Some(load))
+            }),
+        };
+        let guests = CmsGuests {
+            extra_cpu: self.extra_cpu,
+            template: context.template(&recipe)?,
+        };
+        Ok(BuiltStack::Cms(
+            Box::new(guests),
+            Box::new(self.wanted.clone()),
+            data,
+        ))
+    }
+
+    fn loader(
+        &self,
+        context: &StackContext<'_>,
+        data: PointData,
+    ) -> Result<Box<dyn DatabaseLoader>, StackError> {
+        let data = data_of(data)?;
+        let load =
+            move |context: &StackContext<'_>, directory: &Path| fill(context, &data, directory);
+        Ok(Box::new(FileLoader::new(context, load)?))
+    }
+}
+
+/// Makes the database in a guest's data directory.
+fn fill(
+    context: &StackContext<'_>,
+    data: &CmsData,
+    directory: &Path,
+) -> Result<DatabaseLoad, StackError> {
+    load(&directory.join(DATABASE_FILE), data, &|progress| {
+        context.building(
+            &data.to_string(),
+            &format!("{} {} of {}", progress.step, progress.done, progress.total),
+        );
+        context.go_on()
+    })
+    .map_err(StackError::bundled)
+}
+
+/// Guests of the stack.
+struct CmsGuests {
+    extra_cpu: Duration,
+    template: Template,
+}
+
+impl ClonedGuests for CmsGuests {
+    fn template(&self) -> &Template {
+        &self.template
+    }
+
+    fn service(&self, point: &Point, _index: usize) -> Result<Service, StackError> {
+        Ok(Service {
+            args: guest_args(
+                point.only_group().vcpus.whole_cpus() as usize,
+                self.extra_cpu,
+            ),
+            files: Vec::new(),
+            port: PORT,
+            health: Health::Http(HEALTH_PATH.to_owned()),
+            sockets: Vec::new(),
+            user: GUEST,
+        })
+    }
+}
+
+impl GuestStack for CmsGuests {
+    fn origin(&self) -> Origin<'_> {
+        Origin::Cloned(self)
+    }
+
+    fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
+        let body = get(context.lab.network(), guest.address(), FRONT_PATH)?;
+        if body.contains("id=\"list-0\"") {
+            return Ok(());
+        }
+        Err(StackError::Page {
+            url: format!("http://{}{FRONT_PATH}", guest.address()),
+            what: "the answer is not the front page".to_owned(),
+        })
+    }
+
+    fn audit(
+        &self,
+        _context: &StackContext<'_>,
+        guest: &mut dyn Guest,
+        _died: bool,
+    ) -> Result<Found, StackError> {
+        // A guest that does not end is killed with its removal; its nodes are counted all the same.
+        let _ = guest.stop(STOP_GRACE);
+        let counted = count(&guest.data_dir().join(DATABASE_FILE)).map_err(StackError::bundled)?;
+        Ok(Found {
+            rows: counted.rows,
+            faults: counted.faults,
+            ..Found::default()
+        })
+    }
+}

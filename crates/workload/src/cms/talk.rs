@@ -1,0 +1,399 @@
+//! The requests of one operation, one after the other, and what each answer must be.
+//!
+//! It knows no connection: the driver sends what it asks for and hands back what came.
+
+use super::{
+    NodeKind,
+    contract::{Contract, FormRule, PageContract},
+    data::PASSWORD,
+    html::{Form, form, shows},
+};
+use crate::data_driven::Encoding;
+
+/// Most redirects behind a form.
+const MOST_REDIRECTS: u32 = 3;
+
+/// What an operation does, with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CmsWork {
+    /// Reads the front page.
+    Front,
+    /// Reads a page of the list, counted from 0.
+    Listing(u32),
+    /// Reads a node.
+    Node {
+        /// Its id.
+        id: u32,
+        /// Its title, where it is known.
+        title: Option<String>,
+    },
+    /// Logs in.
+    Login {
+        /// The name of the account.
+        name: String,
+    },
+    /// Creates a node.
+    Create {
+        /// Its kind.
+        kind: NodeKind,
+        /// Its title: ASCII, and no other has it.
+        title: String,
+        /// Its text.
+        body: String,
+    },
+    /// Logs out.
+    Logout,
+}
+
+/// What a request is within its operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CmsStep {
+    /// A page that is read.
+    Page,
+    /// A form, or what stands for one, is asked for.
+    Form,
+    /// The form is sent.
+    Submit,
+    /// The page behind the form.
+    Result,
+}
+
+impl CmsStep {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Form => "form",
+            Self::Submit => "submit",
+            Self::Result => "result",
+        }
+    }
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CmsRequest {
+    /// What it is.
+    pub step: CmsStep,
+    /// Path and query.
+    pub target: String,
+    /// Type and bytes of what a POST carries; nothing for a GET.
+    pub content: Option<(&'static str, Vec<u8>)>,
+}
+
+impl CmsRequest {
+    fn get(step: CmsStep, target: impl Into<String>) -> Self {
+        Self {
+            step,
+            target: target.into(),
+            content: None,
+        }
+    }
+}
+
+/// What came.
+#[derive(Clone, Copy, Debug)]
+pub struct CmsAnswer<'a> {
+    /// Its status.
+    pub status: u16,
+    /// Where it redirects to.
+    pub location: Option<CmsLocation<'a>>,
+    /// Its body.
+    pub body: &'a [u8],
+}
+
+/// Where a redirect leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CmsLocation<'a> {
+    /// To this path and query of the same site.
+    Here(&'a str),
+    /// To another site, or nowhere.
+    Elsewhere,
+}
+
+/// What an answer leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CmsNext {
+    /// Another request.
+    Ask(CmsRequest),
+    /// The end: all went well.
+    Done,
+}
+
+/// Why an answer is not the right one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CmsFault {
+    /// A status other than the expected one.
+    Status(u16),
+    /// A redirect where a page was expected.
+    RedirectUnexpected,
+    /// No redirect where one was expected.
+    RedirectMissing,
+    /// A redirect that leads out of the site.
+    RedirectElsewhere,
+    /// Redirects without end.
+    RedirectLoop,
+    /// What every such page shows is missing.
+    Mark,
+    /// What the node shows is not what was written into it.
+    Title,
+    /// The page is one for users who are not logged in.
+    NotLoggedIn,
+    /// There is no such form.
+    NoForm,
+    /// The login was rejected.
+    LoginRejected,
+    /// The form was shown again.
+    FormAgain,
+}
+
+impl CmsFault {
+    /// Whether the answer says that what was sent was not done. Other answers leave that open.
+    #[must_use]
+    pub fn refuses(self) -> bool {
+        match self {
+            Self::Status(status) => (400..500).contains(&status),
+            Self::FormAgain | Self::LoginRejected => true,
+            _ => false,
+        }
+    }
+}
+
+/// The requests of one operation.
+#[derive(Debug)]
+pub struct CmsTalk {
+    pages: &'static PageContract,
+    work: CmsWork,
+    /// The request that is under way.
+    step: CmsStep,
+    target: String,
+    redirects: u32,
+    created: bool,
+}
+
+impl CmsTalk {
+    /// Those of this work on a site that keeps this contract, and the first of them.
+    #[must_use]
+    pub fn begin(contract: Contract, work: CmsWork) -> (Self, CmsRequest) {
+        let pages = contract.pages();
+        let (step, target) = match &work {
+            CmsWork::Front => (CmsStep::Page, pages.front.target(0)),
+            CmsWork::Listing(page) => (CmsStep::Page, pages.listing.target((*page).into())),
+            CmsWork::Node { id, .. } => (CmsStep::Page, pages.node.target((*id).into())),
+            CmsWork::Login { .. } => (CmsStep::Form, pages.login.form.path.to_owned()),
+            CmsWork::Create { kind, .. } => (
+                CmsStep::Form,
+                form_of_creation(pages, *kind).path.to_owned(),
+            ),
+            CmsWork::Logout => (CmsStep::Submit, pages.logout.to_owned()),
+        };
+        let talk = Self {
+            pages,
+            work,
+            step,
+            target: target.clone(),
+            redirects: 0,
+            created: false,
+        };
+        (talk, CmsRequest::get(step, target))
+    }
+
+    /// The request that is under way.
+    #[must_use]
+    pub fn step(&self) -> CmsStep {
+        self.step
+    }
+
+    /// Whether the site has said that it created the node.
+    #[must_use]
+    pub fn is_created(&self) -> bool {
+        self.created
+    }
+
+    /// Whether the request that is under way makes a node.
+    #[must_use]
+    pub fn is_creating(&self) -> bool {
+        self.step == CmsStep::Submit && matches!(self.work, CmsWork::Create { .. })
+    }
+
+    /// What follows from an answer.
+    ///
+    /// # Errors
+    /// When it is not the right one: the operation has failed.
+    pub fn answered(&mut self, answer: &CmsAnswer<'_>) -> Result<CmsNext, CmsFault> {
+        match self.step {
+            CmsStep::Page => self.page(answer).map(|()| CmsNext::Done),
+            CmsStep::Form => self.form(answer),
+            CmsStep::Submit => self.submitted(answer),
+            CmsStep::Result => self.result(answer),
+        }
+    }
+
+    fn ask(&mut self, request: CmsRequest) -> CmsNext {
+        self.step = request.step;
+        self.target.clone_from(&request.target);
+        CmsNext::Ask(request)
+    }
+
+    fn page(&self, answer: &CmsAnswer<'_>) -> Result<(), CmsFault> {
+        is_page(answer)?;
+        let pages = self.pages;
+        let (mark, title) = match &self.work {
+            CmsWork::Listing(page) => (pages.listing.mark((*page).into()), None),
+            CmsWork::Node { id, title } => (pages.node.mark((*id).into()), title.as_deref()),
+            _ => (pages.front.mark(0), None),
+        };
+        if !shows(answer.body, &mark) {
+            return Err(CmsFault::Mark);
+        }
+        match title {
+            Some(title) if !shows(answer.body, title) => Err(CmsFault::Title),
+            _ => Ok(()),
+        }
+    }
+
+    /// The form came: it is filled in.
+    fn form(&mut self, answer: &CmsAnswer<'_>) -> Result<CmsNext, CmsFault> {
+        is_page(answer)?;
+        let pages = self.pages;
+        let request = match &self.work {
+            CmsWork::Login { name } => {
+                let rule = &pages.login;
+                let own = [(rule.name, name.as_str()), (rule.password, PASSWORD)];
+                self.filled(&rule.form, answer.body, &own)?
+            }
+            CmsWork::Create { kind, title, body } => {
+                let rule = &pages.create;
+                let own = [(rule.title, title.as_str()), (rule.body, body.as_str())];
+                self.filled(form_of_creation(pages, *kind), answer.body, &own)?
+            }
+            CmsWork::Front | CmsWork::Listing(_) | CmsWork::Node { .. } | CmsWork::Logout => {
+                return Err(CmsFault::NoForm);
+            }
+        };
+        Ok(self.ask(request))
+    }
+
+    /// A form of the page that came, with its hidden fields, its fixed fields and the user's own.
+    fn filled(
+        &self,
+        rule: &FormRule,
+        page: &[u8],
+        own: &[(&str, &str)],
+    ) -> Result<CmsRequest, CmsFault> {
+        let Form { action, hidden } = form(page, rule.id).ok_or(CmsFault::NoForm)?;
+        let hidden = hidden
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let fields = rule.fields.iter().copied().chain(own.iter().copied());
+        let is_set = |name: &str| fields.clone().any(|(known, _)| known == name);
+        let mut content = Vec::new();
+        for (name, value) in hidden
+            .filter(|(name, _)| !is_set(name))
+            .chain(fields.clone())
+        {
+            if !content.is_empty() {
+                content.push(b'&');
+            }
+            Encoding::Form.append(&mut content, name.as_bytes());
+            content.push(b'=');
+            Encoding::Form.append(&mut content, value.as_bytes());
+        }
+        Ok(CmsRequest {
+            step: CmsStep::Submit,
+            target: within_site(action.as_deref().unwrap_or(&self.target), &self.target),
+            content: Some(("application/x-www-form-urlencoded", content)),
+        })
+    }
+
+    fn submitted(&mut self, answer: &CmsAnswer<'_>) -> Result<CmsNext, CmsFault> {
+        match (answer.status, answer.location) {
+            (301..=303, Some(CmsLocation::Here(target))) => {
+                self.created = matches!(self.work, CmsWork::Create { .. });
+                let target = target.to_owned();
+                Ok(self.ask(CmsRequest::get(CmsStep::Result, target)))
+            }
+            (301..=303, _) => Err(CmsFault::RedirectElsewhere),
+            (200, _) => Err(match self.work {
+                CmsWork::Login { .. } => CmsFault::LoginRejected,
+                CmsWork::Create { .. } => CmsFault::FormAgain,
+                _ => CmsFault::RedirectMissing,
+            }),
+            (status, _) => Err(CmsFault::Status(status)),
+        }
+    }
+
+    fn result(&mut self, answer: &CmsAnswer<'_>) -> Result<CmsNext, CmsFault> {
+        if let (301..=303, Some(location)) = (answer.status, answer.location) {
+            self.redirects += 1;
+            if self.redirects > MOST_REDIRECTS {
+                return Err(CmsFault::RedirectLoop);
+            }
+            let CmsLocation::Here(target) = location else {
+                return Err(CmsFault::RedirectElsewhere);
+            };
+            return Ok(self.ask(CmsRequest::get(CmsStep::Result, target)));
+        }
+        is_page(answer)?;
+        match &self.work {
+            CmsWork::Login { .. } => {
+                if !shows(answer.body, self.pages.logged_in) {
+                    return Err(CmsFault::NotLoggedIn);
+                }
+            }
+            CmsWork::Create { title, .. } => {
+                if !shows(answer.body, title) {
+                    return Err(CmsFault::Title);
+                }
+            }
+            _ => {
+                if !shows(answer.body, self.pages.logged_out) {
+                    return Err(CmsFault::Mark);
+                }
+            }
+        }
+        Ok(CmsNext::Done)
+    }
+}
+
+fn form_of_creation(pages: &'static PageContract, kind: NodeKind) -> &'static FormRule {
+    match kind {
+        NodeKind::Story => &pages.create.story,
+        NodeKind::Page => &pages.create.page,
+    }
+}
+
+/// A page, and no redirect.
+fn is_page(answer: &CmsAnswer<'_>) -> Result<(), CmsFault> {
+    match answer.status {
+        200 => Ok(()),
+        301..=303 | 307 | 308 => Err(CmsFault::RedirectUnexpected),
+        status => Err(CmsFault::Status(status)),
+    }
+}
+
+/// Path and query of a reference in the page `base`: whatever host it names, users ask the one that
+/// they load.
+fn within_site(reference: &str, base: &str) -> String {
+    let after_scheme = ["http://", "https://", "//"]
+        .into_iter()
+        .find_map(|scheme| reference.strip_prefix(scheme));
+    let path = match after_scheme {
+        Some(rest) => rest.find('/').map_or("/", |at| &rest[at..]),
+        None => reference,
+    };
+    let path = path.split('#').next().unwrap_or_default();
+    if path.starts_with('/') {
+        return path.to_owned();
+    }
+    let base = base.split('?').next().unwrap_or_default();
+    if path.is_empty() || path.starts_with('?') {
+        return format!("{base}{path}");
+    }
+    let directory = base.rfind('/').map_or("", |at| &base[..=at]);
+    format!("{directory}{path}")
+}
+
+#[cfg(test)]
+mod tests;

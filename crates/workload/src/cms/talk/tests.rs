@@ -1,0 +1,208 @@
+//! Conversations with made-up sites.
+
+use super::*;
+
+fn page(body: &str) -> CmsAnswer<'_> {
+    CmsAnswer {
+        status: 200,
+        location: None,
+        body: body.as_bytes(),
+    }
+}
+
+fn status(status: u16) -> CmsAnswer<'static> {
+    CmsAnswer {
+        status,
+        location: None,
+        body: b"",
+    }
+}
+
+fn redirect(to: &str) -> CmsAnswer<'_> {
+    CmsAnswer {
+        status: 302,
+        location: Some(CmsLocation::Here(to)),
+        body: b"",
+    }
+}
+
+fn begin(contract: Contract, work: CmsWork) -> (CmsTalk, CmsRequest) {
+    CmsTalk::begin(contract, work)
+}
+
+fn ask(next: Result<CmsNext, CmsFault>) -> CmsRequest {
+    match next {
+        Ok(CmsNext::Ask(request)) => request,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn content(request: &CmsRequest) -> String {
+    let (_, bytes) = request.content.as_ref().expect("a form");
+    String::from_utf8(bytes.clone()).expect("text")
+}
+
+fn login() -> CmsWork {
+    CmsWork::Login {
+        name: "user00001".to_owned(),
+    }
+}
+
+fn story() -> CmsWork {
+    CmsWork::Create {
+        kind: NodeKind::Story,
+        title: "7-0-1".to_owned(),
+        body: "<p>Two words</p>".to_owned(),
+    }
+}
+
+const LOGIN_FORM: &str = "<form id=\"login\" method=\"post\"><input type=\"hidden\" \
+                          name=\"token\" value=\"a&amp;b\"><input name=\"name\"></form>";
+const CREATE_FORM: &str = "<form id=\"search\"><input type=hidden name=token value=wrong></form>\
+                           <form id=\"create\" action=\"/cms/create.php?kind=story\"><input \
+                           type=\"hidden\" name=\"token\" value=\"t1\"></form>";
+
+#[test]
+fn pages_that_are_read_are_one_request_and_show_their_mark() {
+    let (mut talk, first) = begin(Contract::Smallcms, CmsWork::Listing(3));
+    assert_eq!(first.target, "/cms/index.php?page=3");
+    assert_eq!(
+        talk.answered(&page("<div id=\"list-3\">")),
+        Ok(CmsNext::Done)
+    );
+    assert_eq!(
+        talk.answered(&page("<div id=\"list-2\">")),
+        Err(CmsFault::Mark)
+    );
+    assert_eq!(talk.answered(&status(503)), Err(CmsFault::Status(503)));
+    let node = CmsWork::Node {
+        id: 17,
+        title: Some("Ba be".to_owned()),
+    };
+    let (mut talk, first) = begin(Contract::Smallcms, node);
+    assert_eq!(first.target, "/cms/node.php?id=17");
+    let shown = "<article id=\"node-17\"><h1>Ba be</h1>";
+    assert_eq!(talk.answered(&page(shown)), Ok(CmsNext::Done));
+    assert_eq!(
+        talk.answered(&page("<article id=\"node-17\"><h1>Bo</h1>")),
+        Err(CmsFault::Title)
+    );
+    assert_eq!(
+        talk.answered(&redirect("/")),
+        Err(CmsFault::RedirectUnexpected)
+    );
+}
+
+#[test]
+fn a_login_is_three_requests() {
+    let (mut talk, first) = begin(Contract::Smallcms, login());
+    assert_eq!(
+        (first.step, first.target.as_str()),
+        (CmsStep::Form, "/cms/login.php")
+    );
+    let sent = ask(talk.answered(&page(LOGIN_FORM)));
+    assert_eq!(
+        (sent.step, sent.target.as_str()),
+        (CmsStep::Submit, "/cms/login.php")
+    );
+    assert_eq!(content(&sent), "token=a%26b&name=user00001&pass=password");
+    let landing = ask(talk.answered(&redirect("/cms/user.php?id=2")));
+    assert_eq!(
+        (landing.step, landing.target.as_str()),
+        (CmsStep::Result, "/cms/user.php?id=2")
+    );
+    let shown = "<body class=\"logged-in\">";
+    assert_eq!(talk.answered(&page(shown)), Ok(CmsNext::Done));
+    assert_eq!(
+        talk.answered(&page("<body class=\"anonymous\">")),
+        Err(CmsFault::NotLoggedIn)
+    );
+}
+
+#[test]
+fn rejected_logins_and_forms_shown_again_are_refusals() {
+    let (mut talk, _) = begin(Contract::Smallcms, login());
+    ask(talk.answered(&page(LOGIN_FORM)));
+    let rejected = talk.answered(&page(LOGIN_FORM)).expect_err("rejected");
+    assert_eq!(rejected, CmsFault::LoginRejected);
+    let (mut talk, _) = begin(Contract::Smallcms, story());
+    ask(talk.answered(&page(CREATE_FORM)));
+    assert!(talk.is_creating());
+    let again = talk.answered(&page(CREATE_FORM)).expect_err("again");
+    assert!(again == CmsFault::FormAgain && again.refuses());
+    assert!(CmsFault::Status(403).refuses() && !CmsFault::Status(500).refuses());
+    assert!(!CmsFault::Mark.refuses());
+}
+
+#[test]
+fn a_creation_is_told_by_its_redirect_and_must_show_its_title() {
+    let (mut talk, first) = begin(Contract::Smallcms, story());
+    assert_eq!(first.target, "/cms/create.php?kind=story");
+    assert!(!talk.is_creating());
+    let sent = ask(talk.answered(&page(CREATE_FORM)));
+    assert_eq!(
+        content(&sent),
+        "token=t1&title=7-0-1&body=%3Cp%3ETwo+words%3C%2Fp%3E"
+    );
+    assert!(talk.is_creating() && !talk.is_created());
+    ask(talk.answered(&redirect("/cms/node.php?id=501")));
+    assert!(talk.is_created() && !talk.is_creating());
+    assert_eq!(talk.answered(&page("another node")), Err(CmsFault::Title));
+    assert!(talk.is_created(), "the site has said so all the same");
+    assert_eq!(talk.answered(&page("<h1>7-0-1</h1>")), Ok(CmsNext::Done));
+}
+
+#[test]
+fn a_lost_login_is_a_403_of_the_form() {
+    let (mut talk, _) = begin(Contract::Smallcms, story());
+    assert_eq!(talk.answered(&status(403)), Err(CmsFault::Status(403)));
+    let (mut talk, _) = begin(Contract::Smallcms, story());
+    assert_eq!(talk.answered(&page("no form")), Err(CmsFault::NoForm));
+}
+
+#[test]
+fn a_redirect_to_another_site_is_never_followed() {
+    let (mut talk, _) = begin(Contract::Smallcms, login());
+    ask(talk.answered(&page(LOGIN_FORM)));
+    let elsewhere = CmsAnswer {
+        status: 302,
+        location: Some(CmsLocation::Elsewhere),
+        body: b"",
+    };
+    assert_eq!(talk.answered(&elsewhere), Err(CmsFault::RedirectElsewhere));
+    ask(talk.answered(&redirect("/a")));
+    for _ in 0..3 {
+        ask(talk.answered(&redirect("/a")));
+    }
+    assert_eq!(talk.answered(&redirect("/a")), Err(CmsFault::RedirectLoop));
+}
+
+#[test]
+fn a_logout_is_two_requests() {
+    let (mut talk, first) = begin(Contract::Smallcms, CmsWork::Logout);
+    assert_eq!(
+        (first.step, first.target.as_str()),
+        (CmsStep::Submit, "/cms/logout.php")
+    );
+    ask(talk.answered(&redirect("/cms/index.php")));
+    assert_eq!(
+        talk.answered(&page("<body class=\"anonymous\">")),
+        Ok(CmsNext::Done)
+    );
+    let (mut talk, _) = begin(Contract::Smallcms, CmsWork::Logout);
+    assert_eq!(talk.answered(&status(403)), Err(CmsFault::Status(403)));
+}
+
+#[test]
+fn references_are_resolved_within_the_site() {
+    for (reference, target) in [
+        ("http://other:81/a?b#c", "/a?b"),
+        ("//other", "/"),
+        ("/x", "/x"),
+        ("y.php?z", "/cms/y.php?z"),
+        ("?q", "/cms/a.php?q"),
+        ("", "/cms/a.php"),
+    ] {
+        assert_eq!(within_site(reference, "/cms/a.php?kind=page"), target);
+    }
+}
