@@ -32,6 +32,7 @@ pub mod groups;
 mod identity;
 pub mod io;
 pub mod label;
+pub mod ladder;
 pub mod layers;
 pub mod loads;
 mod mean;

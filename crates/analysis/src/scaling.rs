@@ -12,6 +12,7 @@ use crate::{
     Run, TrialData, cpu,
     estimate::Estimate,
     label::{levels_after, trimmed},
+    ladder::{self, Failures, Ladder},
     schema::data,
     units,
 };
@@ -77,6 +78,8 @@ data! {
         pub curve: Vec<CurvePlace>,
         /// The same beyond them; empty where the fit is in doubt.
         pub beyond: Vec<CurvePlace>,
+        /// What a ladder of clients says without any law; null where something else grows.
+        pub ladder: Option<Ladder>,
     }
 }
 
@@ -231,6 +234,7 @@ struct Good<'a> {
     /// Mean pause of a client for each unit of work, s.
     pause_s: Option<f64>,
     busy: Option<f64>,
+    failures: Failures,
 }
 
 /// Every line of the run: first those against users, then those against guests, then those against
@@ -311,6 +315,7 @@ fn good<'a>(run: &'a Run, trial: &'a TrialData) -> Option<Good<'a>> {
         orders_per_s,
         pause_s: units::pause_s(run.header.plan.study_of(point), measured),
         busy: busy.filter(|busy| busy.is_finite()),
+        failures: Failures::of_trial(measured),
     })
 }
 
@@ -403,7 +408,7 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
         Grows::Guests => "guests",
         Grows::Vcpus => "vCPUs",
     };
-    Some(fitted_line(
+    let mut scaling = fitted_line(
         label,
         grows,
         (unit, variant.study.workload.kind().info().unit.rate),
@@ -411,7 +416,14 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
         cpu_cap,
         &observations,
         &judgement,
-    ))
+    );
+    if grows == Grows::Clients {
+        let failures = lot.iter().map(|good| (load(good.point), &good.failures));
+        let steps = scaling.steps.iter();
+        let rungs: Vec<_> = steps.map(|step| (step.load, step.efficiency)).collect();
+        scaling.ladder = ladder::facts(&rungs, failures);
+    }
+    Some(scaling)
 }
 
 /// What the CPUs of the guests carry at most, units of work per minute, by the utilisation law: the
@@ -477,6 +489,7 @@ fn fitted_line(
         steps,
         curve,
         beyond,
+        ladder: None,
     }
 }
 

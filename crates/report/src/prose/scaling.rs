@@ -42,10 +42,13 @@ pub(crate) fn of_clients(line: &Scaling) -> bool {
 /// What a line says in short: the law, where it bends, how well it predicts.
 pub(crate) fn short(line: &Scaling) -> String {
     if !line.is_enough_for_a_law() {
-        return too_few_loads(line);
+        let mut all = vec![too_few_loads(line)];
+        all.extend(ladder(line));
+        return all.join(" ");
     }
     let mut all = law(line);
     all.extend(bend(line));
+    all.extend(ladder(line));
     all.extend(predicted(line));
     all.extend(doubts_of_chosen(line));
     all.join(" ")
@@ -54,11 +57,14 @@ pub(crate) fn short(line: &Scaling) -> String {
 /// What a line says, in sentences without its label.
 pub(crate) fn sentences(line: &Scaling) -> Vec<String> {
     if !line.is_enough_for_a_law() {
-        return vec![too_few_loads(line)];
+        let mut all = vec![too_few_loads(line)];
+        all.extend(ladder(line));
+        return all;
     }
     let mut all = law(line);
     all.extend(bend(line));
     all.extend(ceiling(line));
+    all.extend(ladder(line));
     all.extend(predicted(line));
     all.extend(line.laws.iter().filter_map(refusal));
     all.extend(doubts_of_chosen(line));
@@ -113,6 +119,63 @@ fn bend(line: &Scaling) -> Option<String> {
         format::load(bend.load),
         line.unit
     ))
+}
+
+/// What a ladder of clients says without any law.
+fn ladder(line: &Scaling) -> Vec<String> {
+    let Some(ladder) = &line.ladder else {
+        return Vec::new();
+    };
+    let range = &ladder.linear;
+    let interval = match range.interval {
+        Some((low, high)) if low != high => format!(
+            " (by the intervals of the trials between {} and {})",
+            format::load(low),
+            format::load(high)
+        ),
+        _ => String::new(),
+    };
+    let largest = if range.is_largest {
+        ", the largest load that was tried"
+    } else {
+        ""
+    };
+    let smallest = line.steps.first().is_some_and(|step| step.load == range.to);
+    let linear = if smallest {
+        format!(
+            "Throughput grows in proportion to no load beyond {}{interval}.",
+            counted(line, range.to)
+        )
+    } else {
+        format!(
+            "Throughput grows in proportion up to {}{interval}{largest}.",
+            counted(line, range.to)
+        )
+    };
+    let failures = match &ladder.first_failures {
+        Some(first) => {
+            let class = first
+                .class
+                .as_ref()
+                .map_or_else(String::new, |class| format!(", most of them {class}"));
+            format!(
+                "Failures begin at {}: {} of the requests{class}.",
+                counted(line, first.load),
+                format::percent(first.share)
+            )
+        }
+        None => "No load had more than 0.1 % of failed requests.".to_owned(),
+    };
+    let mut all = vec![linear, failures];
+    if ladder.classes.len() > 1 {
+        let classes: Vec<String> = ladder
+            .classes
+            .iter()
+            .map(|onset| format!("{} from {}", onset.class, counted(line, onset.load)))
+            .collect();
+        all.push(format!("By class: {}.", classes.join(", ")));
+    }
+    all
 }
 
 fn ceiling(line: &Scaling) -> Option<String> {
