@@ -5,9 +5,7 @@ use rookery_study::Level;
 /// A name, and the levels of a variant behind it: `2 x 0.5 vCPU, tuning=stock`.
 #[must_use]
 pub fn levels_after(name: &str, levels: &[Level]) -> String {
-    let levels = levels
-        .iter()
-        .map(|level| format!(", {}={}", level.short_key(), level.value));
+    let levels = levels.iter().map(|level| format!(", {}", level.words()));
     std::iter::once(name.to_owned()).chain(levels).collect()
 }
 

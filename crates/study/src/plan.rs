@@ -86,11 +86,47 @@ impl Factor {
     }
 }
 
+/// Limits on I/O: the key, and what is counted.
+const LIMITS: [(&str, &str); 4] = [
+    ("storage.read_iops", "reads/s"),
+    ("storage.write_iops", "writes/s"),
+    ("storage.read_bps", "read/s"),
+    ("storage.write_bps", "written/s"),
+];
+
 impl Level {
     /// The key without its section: `tuning` of `stack.tuning`.
     #[must_use]
     pub fn short_key(&self) -> &str {
         short(&self.key)
+    }
+
+    /// What it says where levels are listed: `tuning=modern`; of a limit on I/O, which is a model of
+    /// a slower disk and no disk, `limited to 150 writes/s`.
+    ///
+    /// ```
+    /// use rookery_study::Level;
+    /// let words = |key: &str, value: &str| {
+    ///     Level { key: key.to_owned(), value: value.to_owned() }.words()
+    /// };
+    /// assert_eq!(words("stack.tuning", "modern"), "tuning=modern");
+    /// assert_eq!(words("storage.write_iops", "150"), "limited to 150 writes/s");
+    /// assert_eq!(words("storage.write_bps", "10MiB"), "limited to 10MiB written/s");
+    /// assert_eq!(words("storage.write_iops", "none"), "writes/s not limited");
+    /// ```
+    #[must_use]
+    pub fn words(&self) -> String {
+        match LIMITS.iter().find(|(key, _)| *key == self.key) {
+            Some((_, unit)) if self.value == "none" => format!("{unit} not limited"),
+            Some((_, unit)) => format!("limited to {} {unit}", self.value),
+            None => format!("{}={}", self.short_key(), self.value),
+        }
+    }
+
+    /// Whether it limits I/O.
+    #[must_use]
+    pub fn is_limit_of_io(&self) -> bool {
+        LIMITS.iter().any(|(key, _)| *key == self.key)
     }
 }
 

@@ -370,7 +370,7 @@ fn write_factors(out: &mut String, plan: &Plan, width: usize) {
 fn own_keys(variant: &Variant, plan: &Plan) -> String {
     let of_factor = |level: &&Level| !plan.factors.iter().any(|factor| factor.has(level));
     let own = variant.levels.iter().filter(of_factor);
-    let words = own.map(|level| format!("{}={}", level.short_key(), level.value));
+    let words = own.map(Level::words);
     printable(&words.collect::<Vec<_>>().join(", "), 100)
 }
 

@@ -3,7 +3,7 @@
 
 use rookery_cast::truncate_u64;
 use rookery_stats::{Measurement, Pacing, ResourceSample, qos::PercentileLimit};
-use rookery_study::{Load, Point, Study};
+use rookery_study::{Level, Load, Point, Study};
 use rookery_workload::WorkloadInfo;
 use serde::Serialize;
 
@@ -175,11 +175,7 @@ impl Readings {
         let known = plan.variants.iter().find(|known| known.id == variant);
         let study = known.map_or(&run.header.study, |known| &known.study);
         let levels = known.map_or_else(String::new, |known| {
-            let words: Vec<String> = known
-                .levels
-                .iter()
-                .map(|level| format!("{}={}", level.short_key(), level.value))
-                .collect();
+            let words: Vec<String> = known.levels.iter().map(Level::words).collect();
             words.join(", ")
         });
         let mut readings = Self {

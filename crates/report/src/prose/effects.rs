@@ -2,11 +2,19 @@
 
 use rookery_analysis::effects::{Aliased, Compared, Effects, Worth};
 use rookery_stats::{Basis, Change, Effect};
+use rookery_study::Level;
 
 use super::format;
 
 /// `stack.tuning = pureflex` against `stock`, as in sentences.
 pub(crate) fn name(worth: &Worth) -> String {
+    if worth.level.is_limit_of_io() {
+        return format!(
+            "{} against {}",
+            worth.level.words(),
+            reference(worth).words()
+        );
+    }
     format!(
         "`{} = {}` against `{}`",
         worth.level.key, worth.level.value, worth.reference
@@ -15,12 +23,23 @@ pub(crate) fn name(worth: &Worth) -> String {
 
 /// `tuning: pureflex against stock`, as on axes.
 pub(crate) fn short_name(worth: &Worth) -> String {
+    if worth.level.is_limit_of_io() {
+        return name(worth);
+    }
     format!(
         "{}: {} against {}",
         worth.level.short_key(),
         worth.level.value,
         worth.reference
     )
+}
+
+/// The level that a worth is against.
+fn reference(worth: &Worth) -> Level {
+    Level {
+        key: worth.level.key.clone(),
+        value: worth.reference.clone(),
+    }
 }
 
 /// A change that every study of worth should find.

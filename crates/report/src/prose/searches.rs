@@ -32,7 +32,7 @@ fn subject(search: &SearchSummary) -> String {
         (_, guests) => format!("{guests} guests of {vcpus} vCPU"),
     };
     for level in &search.levels {
-        subject += &format!(", {}={}", level.short_key(), level.value);
+        subject += &format!(", {}", level.words());
     }
     subject
 }
