@@ -206,6 +206,12 @@ pub enum StackError {
     /// Groups of guests are to share the parts of a stack that has none.
     #[error("this stack cannot be divided into tiers")]
     NoTiers,
+    /// The servers of a workload are to be in groups of their own, and cannot.
+    #[error("with the workload {workload}, LAMP cannot be divided into tiers")]
+    NoTiersOfWorkload {
+        /// The workload.
+        workload: &'static str,
+    },
     /// The caller asked to stop.
     #[error("stopped, as asked")]
     Stopped,
@@ -258,7 +264,7 @@ impl Diagnosis for StackError {
             Self::Builder { source, .. } => source.code(),
             Self::Copy { .. } | Self::Io { .. } => "stack::file",
             Self::NoPool { .. } => "stack::no-pool",
-            Self::NoTiers => "stack::no-tiers",
+            Self::NoTiers | Self::NoTiersOfWorkload { .. } => "stack::no-tiers",
             Self::Stopped => "stack::stopped",
         }
     }
@@ -306,6 +312,9 @@ impl Diagnosis for StackError {
             Self::LoadBroken { .. } => "load again; if it happens again, report a defect",
             Self::Copy { .. } | Self::Io { .. } => "check that the disk has room",
             Self::NoPool { .. } => "leave `hit_target` out of [workload]",
+            Self::NoTiersOfWorkload { .. } => {
+                "leave `tier_of` out: each guest has its own database"
+            }
             Self::NoTiers => "write `kind = \"lamp\"` in [stack], or leave `tier_of` out",
             _ => return None,
         };

@@ -6,8 +6,8 @@ use crate::{
     Stack, StackError, StackPart,
     foreign::{ExternalStack, ImageStack},
     stacks::{
-        CmsStack, DatabaseStack, EmbeddedStack, LampStack, SqliteStack, WebLampStack, WebStack,
-        open_sample,
+        CmsLampStack, CmsStack, DatabaseStack, EmbeddedStack, LampStack, SqliteStack, WebLampStack,
+        WebStack, open_sample,
     },
 };
 
@@ -58,9 +58,12 @@ pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackE
             Workload::Cms(_) => Box::new(CmsStack::new(study, *extra_cpu)?),
             _ => Box::new(EmbeddedStack::new(study, *pages, *extra_cpu)?),
         },
-        StackUse::Lamp(wanted) => match study.workload.web2005() {
-            Some(_) => Box::new(WebLampStack::new(study, wanted, part)?),
-            None => Box::new(LampStack::new(study, wanted, part)?),
+        StackUse::Lamp(wanted) => match &study.workload {
+            Workload::WebBanking(_) | Workload::WebEcommerce(_) | Workload::WebSupport(_) => {
+                Box::new(WebLampStack::new(study, wanted, part)?)
+            }
+            Workload::Cms(_) => Box::new(CmsLampStack::new(study, wanted, part)?),
+            _ => Box::new(LampStack::new(study, wanted, part)?),
         },
         StackUse::Database(wanted) => Box::new(DatabaseStack::new(study, wanted)?),
         StackUse::Sqlite => Box::new(SqliteStack::new(study)?),
@@ -76,9 +79,10 @@ pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackE
 /// # Errors
 /// As [`open()`].
 pub fn open_without_database(study: &Study) -> Result<Option<Box<dyn Stack>>, StackError> {
-    Ok(match &study.stack {
-        StackUse::Lamp(_) if study.workload.web2005().is_some() => None,
-        StackUse::Lamp(wanted) => Some(Box::new(LampStack::without_database(study, wanted)?)),
+    Ok(match (&study.stack, &study.workload) {
+        (StackUse::Lamp(wanted), Workload::Dvdstore(_) | Workload::Http(_)) => {
+            Some(Box::new(LampStack::without_database(study, wanted)?))
+        }
         _ => None,
     })
 }

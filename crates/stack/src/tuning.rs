@@ -47,6 +47,14 @@ pub enum Component {
     Pages,
 }
 
+/// What pages can be told; which of them, depends on the pages.
+pub(crate) const SWITCHES: [&str; 4] = [
+    "persistent",
+    "anonymous_sessions",
+    "page_cache",
+    "compression",
+];
+
 impl Component {
     const ALL: [Self; 5] = [
         Self::Mariadb,
@@ -79,7 +87,7 @@ impl Component {
             Self::Php | Self::Postgresql => {
                 all(&|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.'))
             }
-            Self::Pages => name == "persistent",
+            Self::Pages => SWITCHES.contains(&name),
         }
     }
 
@@ -463,7 +471,10 @@ fn parse_key(family: Family, key: &str) -> Result<(Component, String), TuningErr
             Component::Postgresql => "a parameter, such as postgresql.shared_buffers",
             Component::Apache => "a directive, such as apache.MaxRequestWorkers",
             Component::Php => "a directive, such as php.opcache.enable or php.pm.max_children",
-            Component::Pages => "pages.persistent",
+            Component::Pages => {
+                "a switch: pages.persistent, pages.anonymous_sessions, pages.page_cache or \
+                 pages.compression"
+            }
         };
         return Err(malformed(
             key,

@@ -5,10 +5,13 @@ declare(strict_types=1);
 header('Content-Type: application/json');
 header('Cache-Control: no-store');
 $opcache = function_exists('opcache_get_status') ? opcache_get_status(false) : false;
-// Only the switches: the rest of that file is nobody's business.
-$config = __DIR__ . '/ds2/config.php';
-$switches = is_file($config) ? (static fn () => include $config)() : [];
-$pages = (object) array_intersect_key($switches, ['faithful' => 0, 'persistent' => 0]);
+// Only the switches: the rest of those files is nobody's business.
+$switches = [];
+foreach (glob(__DIR__ . '/*/config.php') as $config) {
+    $switches += (static fn () => include $config)();
+}
+$names = ['faithful', 'persistent', 'anonymous_sessions', 'page_cache', 'compression'];
+$pages = (object) array_intersect_key($switches, array_flip($names));
 echo json_encode([
     'version' => PHP_VERSION,
     'sapi' => PHP_SAPI,

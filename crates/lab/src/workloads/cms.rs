@@ -19,7 +19,7 @@ pub(super) fn load(request: &LoadRequest<'_>, wanted: &CmsUse, data: CmsData) ->
             data,
             contract: wanted.contract,
             site: SiteName::at(address),
-            matrix: wanted.matrix,
+            matrix: *wanted.matrix,
             pacing: wanted.pacing,
             pace: wanted.pace,
             on_error: wanted.on_error,

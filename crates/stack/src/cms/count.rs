@@ -29,25 +29,35 @@ pub fn count(database: &Path) -> Result<Counted, CmsError> {
     let connection =
         open_writer(database).map_err(CmsError::database(database, "opening the database"))?;
     let data = schema::described(&connection, database)?;
-    counted(&connection, &data).map_err(CmsError::database(database, "counting the nodes"))
+    counted_here(&connection, &data).map_err(CmsError::database(database, "counting the nodes"))
 }
 
-fn counted(connection: &Connection, data: &CmsData) -> Result<Counted, rusqlite::Error> {
-    let last = data.first_node + data.nodes - 1;
-    let number = |query: &str| -> Result<u64, rusqlite::Error> {
-        let found: i64 = connection.query_row(query, [last], |row| row.get(0))?;
+fn counted_here(connection: &Connection, data: &CmsData) -> Result<Counted, rusqlite::Error> {
+    counted("", data, |query| {
+        let found: i64 = connection.query_row(query, [], |row| row.get(0))?;
         Ok(found.unsigned_abs())
-    };
+    })
+}
+
+/// Counts what is beyond these data in tables whose names begin with `schema`; `number` asks for
+/// the one number of a query, which any server of SQL understands.
+///
+/// # Errors
+/// Those of `number`.
+pub(crate) fn counted<E>(
+    schema: &str,
+    data: &CmsData,
+    mut number: impl FnMut(&str) -> Result<u64, E>,
+) -> Result<Counted, E> {
+    let last = u64::from(data.first_node) + u64::from(data.nodes) - 1;
+    let nodes = format!("SELECT count(*) FROM {schema}nodes n WHERE n.id");
     let mut rows = Vec::new();
     for kind in NodeKind::ALL {
-        let query = format!(
-            "SELECT count(*) FROM nodes WHERE id > ?1 AND kind = '{}'",
-            kind.name()
-        );
+        let query = format!("{nodes} > {last} AND n.kind = '{}'", kind.name());
         rows.push(FoundRow::new(new_nodes(kind), number(&query)?));
     }
     let mut faults = Vec::new();
-    let loaded = number("SELECT count(*) FROM nodes WHERE id <= ?1")?;
+    let loaded = number(&format!("{nodes} <= {last}"))?;
     if loaded != u64::from(data.nodes) {
         faults.push(format!(
             "{loaded} of the {} loaded nodes are left",
@@ -56,20 +66,24 @@ fn counted(connection: &Connection, data: &CmsData) -> Result<Counted, rusqlite:
     }
     for (query, what) in [
         (
-            "SELECT count(*) - count(DISTINCT title) FROM nodes WHERE id > ?1",
+            format!(
+                "SELECT count(*) - count(DISTINCT n.title) FROM {schema}nodes n WHERE n.id > {last}"
+            ),
             "new nodes have the title of another",
         ),
         (
-            "SELECT count(*) FROM nodes WHERE id > ?1 AND (title = '' OR body = '' OR NOT EXISTS \
-             (SELECT 1 FROM accounts WHERE accounts.id = nodes.author))",
+            format!(
+                "{nodes} > {last} AND (n.title = '' OR n.body = '' OR NOT EXISTS (SELECT 1 FROM \
+                 {schema}accounts a WHERE a.id = n.author))"
+            ),
             "new nodes lack title, text or author",
         ),
         (
-            "SELECT count(*) FROM nodes WHERE id > ?1 AND promoted <> (kind = 'story')",
+            format!("{nodes} > {last} AND n.promoted <> (n.kind = 'story')"),
             "new nodes are not promoted as their kind says",
         ),
     ] {
-        let found = number(query)?;
+        let found = number(&query)?;
         if found > 0 {
             faults.push(format!("{found} {what}"));
         }

@@ -4,7 +4,7 @@ use std::{
     fmt::Write as _,
     fs::{self, File},
     io::{self, BufWriter, Write as _},
-    ops::ControlFlow,
+    ops::{ControlFlow, Range},
     path::Path,
 };
 
@@ -25,8 +25,8 @@ pub struct Written {
     pub digest: String,
 }
 
-/// Writes `accounts.tsv` and `nodes.tsv` into a directory, which is made if it does not exist; `progress` is told rows
-/// that are done, and may end it.
+/// Writes `accounts.tsv` and `nodes.tsv` into a directory, which is made if it does not exist;
+/// `progress` is told rows that are done, and may end it.
 ///
 /// # Errors
 /// When a file cannot be written, exists already, or `progress` ends it.
@@ -114,8 +114,8 @@ fn account_rows(data: &CmsData) -> impl Iterator<Item = Vec<Value>> + '_ {
     })
 }
 
-fn node_rows(data: &CmsData) -> impl Iterator<Item = Vec<Value>> + '_ {
-    (0..data.nodes).map(|place| {
+fn node_rows(data: &CmsData, places: Range<u32>) -> impl Iterator<Item = Vec<Value>> + '_ {
+    places.map(|place| {
         let (node, text) = (data.node(place), data.text(place));
         vec![
             Value::Number(node.id.into()),
@@ -129,8 +129,18 @@ fn node_rows(data: &CmsData) -> impl Iterator<Item = Vec<Value>> + '_ {
     })
 }
 
+/// A line for each account: id, name, password, mail, created.
+pub(crate) fn account_lines(data: &CmsData) -> impl Iterator<Item = String> + '_ {
+    account_rows(data).map(|row| tabbed(&row))
+}
+
+/// A line for each node at these places, from 0: id, kind, title, body, author, created, promoted.
+pub(crate) fn node_lines(data: &CmsData, places: Range<u32>) -> impl Iterator<Item = String> + '_ {
+    node_rows(data, places).map(|row| tabbed(&row))
+}
+
 fn accounts(out: &mut Out<'_>, data: &CmsData) -> io::Result<()> {
-    account_rows(data).try_for_each(|row| out.put(&tabbed(&row)))
+    account_lines(data).try_for_each(|line| out.put(&line))
 }
 
 fn nodes(
@@ -138,8 +148,8 @@ fn nodes(
     data: &CmsData,
     progress: &dyn Fn(u64) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    for (row, done) in node_rows(data).zip(u64::from(data.users) + 2..) {
-        out.put(&tabbed(&row))?;
+    for (line, done) in node_lines(data, 0..data.nodes).zip(u64::from(data.users) + 2..) {
+        out.put(&line)?;
         go_on(done, progress)?;
     }
     Ok(())

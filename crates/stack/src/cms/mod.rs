@@ -19,8 +19,10 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use count::counted;
 pub use count::{Counted, count};
 pub use dump::{Written, write_dump};
+pub(crate) use dump::{account_lines, node_lines};
 pub use error::CmsError;
 pub use load::{CmsLoadProgress, load};
 pub use server::{CmsServeConfig, Server};

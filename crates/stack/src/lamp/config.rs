@@ -14,7 +14,7 @@ use super::{Component, Software, Tuned, pages};
 use crate::{SupervisedService, tier::TierAccess, tuning::is_on};
 
 pub use mariadb::initialise;
-pub(crate) use mariadb::{BUILDING, PLACES, bootstrap_script};
+pub(crate) use mariadb::{BUILDING, PLACES, bootstrap_script, config as mariadb_config};
 pub(crate) use services::{HEAD, initialising, mariadb as mariadb_service};
 
 /// Port of the web server.

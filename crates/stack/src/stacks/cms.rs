@@ -1,6 +1,8 @@
 //! The embedded stack of content management: this very program serves the pages from one SQLite
 //! file.
 
+mod lamp;
+
 use std::{path::Path, time::Duration};
 
 use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
@@ -16,8 +18,10 @@ use crate::{
     page::get,
     service::{GUEST, USER},
     template::{FileLoader, give_to_guests},
-    workloads::EMBEDDED,
+    workloads::PAGES,
 };
+
+pub(crate) use lamp::CmsLampStack;
 
 /// Its name in errors.
 const NAME: &str = "the embedded stack";
@@ -35,21 +39,40 @@ impl CmsStack {
     /// # Errors
     /// When the study has another workload, or pages of another kind of site.
     pub(crate) fn new(study: &Study, extra_cpu: Duration) -> Result<Self, StackError> {
-        match &study.workload {
-            Workload::Cms(wanted) if wanted.contract == Contract::Smallcms => Ok(Self {
-                wanted: wanted.clone(),
-                extra_cpu,
-            }),
-            other => Err(StackError::OtherWorkload {
-                stack: NAME,
-                workload: other.kind().name(),
-            }),
-        }
+        Ok(Self {
+            wanted: wanted_of(NAME, study)?,
+            extra_cpu,
+        })
     }
 }
 
-fn data_of(data: PointData) -> Result<CmsData, StackError> {
-    data.cms().ok_or_else(|| StackError::other_data(NAME, data))
+/// What a study asks of this workload on a site that comes with Rookery.
+fn wanted_of(stack: &'static str, study: &Study) -> Result<CmsUse, StackError> {
+    match &study.workload {
+        Workload::Cms(wanted) if wanted.contract == Contract::Smallcms => Ok(wanted.clone()),
+        other => Err(StackError::OtherWorkload {
+            stack,
+            workload: other.kind().name(),
+        }),
+    }
+}
+
+/// What a site holds, from the numbers of its point.
+fn data_of(stack: &'static str, data: PointData) -> Result<CmsData, StackError> {
+    data.cms()
+        .ok_or_else(|| StackError::other_data(stack, data))
+}
+
+/// Lets a guest answer with the front page.
+fn answer_front(context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
+    let body = get(context.lab.network(), guest.address(), FRONT_PATH)?;
+    if body.contains("id=\"list-0\"") {
+        return Ok(());
+    }
+    Err(StackError::Page {
+        url: format!("http://{}{FRONT_PATH}", guest.address()),
+        what: "the answer is not the front page".to_owned(),
+    })
 }
 
 impl Stack for CmsStack {
@@ -58,7 +81,7 @@ impl Stack for CmsStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        EMBEDDED
+        PAGES
     }
 
     /// It brings all it needs.
@@ -72,7 +95,7 @@ impl Stack for CmsStack {
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
-        let data = data_of(data)?;
+        let data = data_of(NAME, data)?;
         let recipe = Recipe {
             description: format!("cms {data:?}, of user {USER}"),
             program: context.program.to_owned(),
@@ -99,7 +122,7 @@ impl Stack for CmsStack {
         context: &StackContext<'_>,
         data: PointData,
     ) -> Result<Box<dyn DatabaseLoader>, StackError> {
-        let data = data_of(data)?;
+        let data = data_of(NAME, data)?;
         let load =
             move |context: &StackContext<'_>, directory: &Path| fill(context, &data, directory);
         Ok(Box::new(FileLoader::new(context, load)?))
@@ -154,14 +177,7 @@ impl GuestStack for CmsGuests {
     }
 
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
-        let body = get(context.lab.network(), guest.address(), FRONT_PATH)?;
-        if body.contains("id=\"list-0\"") {
-            return Ok(());
-        }
-        Err(StackError::Page {
-            url: format!("http://{}{FRONT_PATH}", guest.address()),
-            what: "the answer is not the front page".to_owned(),
-        })
+        answer_front(context, guest)
     }
 
     fn audit(

@@ -14,7 +14,7 @@ use crate::{
     embedded::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, audit, guest_args, load},
     service::{GUEST, USER},
     template::{FileLoader, give_to_guests},
-    workloads::{EMBEDDED, ShopWorkload, answer_purchase, found, shop_of, size_of},
+    workloads::{PAGES, ShopWorkload, answer_purchase, found, shop_of, size_of},
 };
 
 /// Its name in errors.
@@ -52,7 +52,7 @@ impl Stack for EmbeddedStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        EMBEDDED
+        PAGES
     }
 
     /// It brings all it needs.

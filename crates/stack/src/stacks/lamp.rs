@@ -4,23 +4,22 @@
 mod settings;
 mod template;
 
-use std::path::Path;
+use std::{path::Path, thread};
 
 use rookery_guest::{Guest, Health, Kind, Template};
 use rookery_stats::DatabaseLoad;
 use rookery_study::{BufferPool, LampUse, Pages, Point, PointData, Study, WorkloadKind};
-use rookery_workload::dvdstore::Size;
+use rookery_workload::dvdstore::{Size, WordLists};
 
-use self::template::{SOCKET, database};
 pub(super) use self::{
-    settings::{LampSettings, OF_DATABASE, OF_PAGES, read_back},
-    template::empty,
+    settings::{LampSettings, OF_DATABASE, OF_PAGES, PERSISTENT, read_back},
+    template::{SOCKET, database, empty, load_in, loaded, start},
 };
 use crate::{
     BuiltStack, ClonedGuests, DatabaseLoader, DvdstoreStack, EffectiveSetting, Found, GuestStack,
     Origin, Service, Stack, StackContext, StackError, StackPart,
     api::STOP_GRACE,
-    lamp::{self, DIRECTORY, HEALTH_PATH, Options, PORT, Servers, Software},
+    lamp::{self, DIRECTORY, HEALTH_PATH, Options, PORT, Servers, Software, sql::Database},
     root::{RootKind, RootRecipe},
     template::{check_root, has_root, root},
     tier::{Password, TierAccess},
@@ -30,6 +29,9 @@ use crate::{
 
 /// Its name in errors.
 const NAME: &str = "LAMP";
+
+/// Raised when a size gives another template.
+const VERSION: u32 = 1;
 
 /// Port of the database in guests of its own.
 const DATABASE_PORT: u16 = 3306;
@@ -56,7 +58,7 @@ impl LampStack {
         Ok(Self {
             shop: shop_of(NAME, study)?,
             wanted: wanted.clone(),
-            settings: LampSettings::new(study, wanted, part),
+            settings: LampSettings::new(study, wanted, part, &[PERSISTENT]),
             options: Options {
                 server: wanted.server,
                 faithful: wanted.pages == Pages::Faithful,
@@ -106,9 +108,18 @@ impl Stack for LampStack {
         let size = size_of(NAME, data)?;
         let (root, software) = software(context)?;
         let template = if self.options.servers.has_database() {
-            template::loaded(context, root.as_ref(), &software, size)?
+            let description = format!("lamp dvdstore {size}, own words, schema {VERSION}");
+            let what = database_of(size);
+            loaded(
+                context,
+                root.as_ref(),
+                &software,
+                &description,
+                &what,
+                &|database| fill(context, database, size),
+            )?
         } else {
-            template::empty(context, root.as_ref())?
+            empty(context, root.as_ref())?
         };
         let guests = LampGuests {
             stack: self.clone(),
@@ -131,9 +142,31 @@ impl Stack for LampStack {
             stack: self.clone(),
             software,
             size,
-            template: template::empty(context, root.as_ref())?,
+            template: empty(context, root.as_ref())?,
         }))
     }
+}
+
+/// A database of this size, in words.
+fn database_of(size: Size) -> String {
+    format!("database of {size}")
+}
+
+/// Makes the shop's database on a server that has none yet.
+fn fill(
+    context: &StackContext<'_>,
+    database: &mut Database,
+    size: Size,
+) -> Result<DatabaseLoad, StackError> {
+    let streams = thread::available_parallelism().map_or(1, usize::from);
+    let summary = lamp::load(database, size, WordLists::own(), streams, &|progress| {
+        context.building(
+            &database_of(size),
+            &format!("{} {} of {}", progress.step, progress.done, progress.total),
+        );
+        context.go_on()
+    })?;
+    Ok(summary.parts)
 }
 
 /// Whether this host has the servers, or can build a root with them.
@@ -184,7 +217,9 @@ impl DatabaseLoader for LampLoader {
         guest: &mut dyn Guest,
         _cpus: &[u32],
     ) -> Result<DatabaseLoad, StackError> {
-        template::load_in(context, guest, self.size)
+        load_in(context, guest, &database_of(self.size), &|database| {
+            fill(context, database, self.size)
+        })
     }
 }
 
@@ -311,7 +346,7 @@ impl GuestStack for LampGuests {
         if died {
             // Started again, MariaDB recovers what was committed: that is what users were told.
             guest.kill()?;
-            template::start(context, guest)?;
+            start(context, guest)?;
         }
         let audit = database(guest)
             .map_err(StackError::from)

@@ -8,7 +8,7 @@ mod sample;
 mod sqlite;
 mod web2005;
 
-pub(crate) use cms::CmsStack;
+pub(crate) use cms::{CmsLampStack, CmsStack};
 pub(crate) use database::DatabaseStack;
 pub(crate) use embedded::EmbeddedStack;
 pub(crate) use lamp::LampStack;

@@ -24,7 +24,7 @@ use crate::{
         FILES_DIRECTORY, FilesetOptions, HEALTH_PATH, INIT_PATH, LEDGER_FILE, PORT, page_args,
         read_ledger, write_fileset,
     },
-    workloads::EMBEDDED,
+    workloads::PAGES,
 };
 
 pub(crate) use lamp::WebLampStack;
@@ -93,7 +93,7 @@ impl Stack for WebStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        EMBEDDED
+        PAGES
     }
 
     /// It brings all it needs.

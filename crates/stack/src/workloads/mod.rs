@@ -28,17 +28,8 @@ pub(crate) use served::{SERVED, serve};
 pub(crate) use sql::SqlContent;
 pub use sql::SqlStack;
 
-/// The workloads that LAMP serves.
+/// The workloads that stacks of pages serve: the embedded one and LAMP.
 pub(crate) const PAGES: &[WorkloadKind] = &[
-    WorkloadKind::Dvdstore,
-    WorkloadKind::Http,
-    WorkloadKind::WebBanking,
-    WorkloadKind::WebEcommerce,
-    WorkloadKind::WebSupport,
-];
-
-/// The workloads that the embedded stack serves.
-pub(crate) const EMBEDDED: &[WorkloadKind] = &[
     WorkloadKind::Dvdstore,
     WorkloadKind::Http,
     WorkloadKind::WebBanking,

@@ -11,6 +11,7 @@ mod distribution;
 mod dvdstore;
 mod http;
 mod orderentry;
+mod pace;
 mod sample;
 mod sql;
 mod web2005;
@@ -50,6 +51,7 @@ pub use cms::CmsUse;
 pub use dvdstore::DvdstoreUse;
 pub use http::{HarError, HttpUse, MOST_HAR_BYTES, draft_from_har};
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
+pub(crate) use pace::Pace;
 pub use sample::SampleUse;
 pub use sql::SqlUse;
 pub use web2005::Web2005Use;
@@ -555,16 +557,6 @@ fn database_size(
     dvdstore::size(database, request, context)
 }
 
-/// How users pace themselves: the words of all workloads, which share one key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
-    Think,
-    Cycle,
-    None,
-    Spec,
-    Scaled,
-}
-
 impl Pace {
     /// The workloads that have it.
     fn owners(self) -> &'static [WorkloadKind] {
@@ -589,34 +581,6 @@ impl Pace {
             Self::None | Self::Spec | Self::Scaled => &[WorkloadKind::Orderentry],
         }
     }
-}
-
-impl Named for Pace {
-    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "think",
-            Self::Think,
-            "users over HTTP, connections of SQL: the next order or operation starts a think time after \
-             the last ended",
-        ),
-        (
-            "cycle",
-            Self::Cycle,
-            "users over HTTP, connections of SQL: orders or operations start a cycle time apart, or at \
-             once when the last took longer",
-        ),
-        ("none", Self::None, "order entry: no pauses"),
-        (
-            "spec",
-            Self::Spec,
-            "order entry: keying and think times around every transaction",
-        ),
-        (
-            "scaled",
-            Self::Scaled,
-            "order entry: the same times `pacing_scale`",
-        ),
-    ];
 }
 
 /// The keys of `[workload]` that belong to the one workload that was asked for.

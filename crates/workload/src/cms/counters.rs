@@ -215,6 +215,7 @@ impl CmsCounters {
         with_values(
             &METRICS,
             [
+                Some(60.0 * per_second(done)),
                 Some(per_second(done)),
                 of_ended(all.primary.saturating_add(all.consequential)),
                 count(all.primary),
@@ -308,6 +309,7 @@ mod tests {
         assert_eq!(guest.failures.len(), 2);
         assert_eq!(guest.failures[1].count, 2);
         let metric = |name| Counters::Cms(guest.clone()).metric(name);
+        assert_eq!(metric("operations_per_minute"), Some(600.0));
         assert_eq!(metric("operations_per_s"), Some(10.0));
         assert_eq!(metric("primary_failures"), Some(1.0));
         assert_eq!(metric("consequential_failures"), Some(2.0));

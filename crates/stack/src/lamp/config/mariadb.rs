@@ -51,7 +51,7 @@ const BOOTSTRAP_OPTIONS: [&str; 4] = [
 ];
 
 /// Configuration of a serving guest.
-pub(super) fn config(tuned: &Tuned, server: WebServer) -> String {
+pub(crate) fn config(tuned: &Tuned, server: WebServer) -> String {
     let mut text = base();
     for setting in tuned.of_component(Component::Mariadb, server) {
         text += &format!("{} = {}\n", setting.name, setting.value);

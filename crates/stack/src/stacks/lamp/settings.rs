@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use rookery_guest::Guest;
-use rookery_study::{GuestShape, LampUse, Point, Study, WebServer};
+use rookery_study::{GuestShape, LampUse, Point, Study, WebServer, nearest_name};
 
 use crate::{
     StackContext, StackError, StackPart,
@@ -17,6 +17,9 @@ pub(in crate::stacks) const OF_DATABASE: &str = "mariadb.";
 /// What the names of settings begin with that pages before a database have.
 pub(in crate::stacks) const OF_PAGES: &str = "pages.";
 
+/// The one switch of pages that have no others: whether they keep their connection to the database.
+pub(in crate::stacks) const PERSISTENT: &str = "persistent";
+
 /// What one variant of a study asks for.
 #[derive(Clone)]
 pub(in crate::stacks) struct LampSettings {
@@ -25,11 +28,18 @@ pub(in crate::stacks) struct LampSettings {
     /// those of its callers.
     present: Option<u32>,
     guest: GuestShape,
+    /// What its pages can be told.
+    switches: &'static [&'static str],
 }
 
 impl LampSettings {
-    /// As a study asks for it.
-    pub(in crate::stacks) fn new(study: &Study, wanted: &LampUse, part: StackPart) -> Self {
+    /// As a study asks for it, of pages with such switches.
+    pub(in crate::stacks) fn new(
+        study: &Study,
+        wanted: &LampUse,
+        part: StackPart,
+        switches: &'static [&'static str],
+    ) -> Self {
         let of_callers = match part {
             StackPart::Tier { users } => Some(users),
             StackPart::Whole | StackPart::Front => None,
@@ -38,6 +48,7 @@ impl LampSettings {
             wanted: wanted.clone(),
             present: study.load.max_in_flight().or(of_callers),
             guest: study.guest.clone(),
+            switches,
         }
     }
 
@@ -58,12 +69,31 @@ impl LampSettings {
 
     /// Whether what is asked of a guest is known to its servers, and has a value.
     pub(in crate::stacks) fn check(&self, point: &Point, index: usize) -> Result<(), StackError> {
+        self.check_switches()?;
         let tuned = self.tuned(point, index)?;
         let server = Software::find(Path::new("/")).map(|found| found.mariadbd);
         let known =
             KnownSettings::new(Component::Mariadb, &server.unwrap_or_default(), &self.guest);
         known.check(&self.wanted.settings, &tuned, point, index)?;
         Ok(())
+    }
+}
+
+impl LampSettings {
+    /// Whether the pages have the switches that are asked of them.
+    fn check_switches(&self) -> Result<(), TuningError> {
+        let asked = self.wanted.settings.keys();
+        let unknown = asked
+            .filter_map(|key| key.strip_prefix(OF_PAGES))
+            .find(|name| !self.switches.contains(name));
+        unknown.map_or(Ok(()), |name| {
+            let near = nearest_name(name, self.switches).unwrap_or_else(|| self.switches[0]);
+            Err(TuningError::Setting {
+                key: format!("{OF_PAGES}{name}"),
+                what: "the pages of this workload have no such switch".to_owned(),
+                help: format!("write \"{OF_PAGES}{near}\", or leave it out"),
+            })
+        })
     }
 }
 

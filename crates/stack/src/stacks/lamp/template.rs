@@ -1,27 +1,22 @@
 //! The loaded template: MariaDB is started once in a guest of its own, filled, stopped, and its
 //! files become a layer.
 
-use std::{
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use rookery_guest::{Guest, Health, Template};
 use rookery_stats::DatabaseLoad;
-use rookery_workload::dvdstore::{Size, WordLists};
 
 use crate::{
     StackContext, StackError,
     lamp::{
-        HEALTH_PATH, PORT, Software, builder, load, settle,
+        HEALTH_PATH, PORT, Software, builder, settle,
         sql::{Account, Database, SqlError},
     },
     template::{self, build, copy_out, data_layer, empty_layer, stop_in_order},
 };
 
 /// MariaDB's socket in the data directory.
-pub(super) const SOCKET: &str = "mysql.sock";
+pub(in crate::stacks) const SOCKET: &str = "mysql.sock";
 
 /// Raised when the same words give another template.
 const VERSION: u32 = 1;
@@ -39,15 +34,21 @@ pub(in crate::stacks) fn empty(
     empty_layer(context, root, format!("lamp without data {VERSION}"))
 }
 
-/// The template of a database of `size`, built or found. `root` is that of container guests.
+/// What makes a database on a server that has none yet.
+type Fill<'f> = &'f (dyn Fn(&mut Database) -> Result<DatabaseLoad, StackError> + Sync);
+
+/// The template of a database that `fill` makes, built or found. `description` tells what decides
+/// its content, `what` names it to people; `root` is that of container guests.
 ///
 /// # Errors
 /// When a step fails; the guest's own words are in the error.
-pub(super) fn loaded(
+pub(in crate::stacks) fn loaded(
     context: &StackContext<'_>,
     root: Option<&Template>,
     software: &Software,
-    size: Size,
+    description: &str,
+    what: &str,
+    fill: Fill<'_>,
 ) -> Result<Template, StackError> {
     let empty = empty(context, root)?;
     let versions = software
@@ -55,64 +56,40 @@ pub(super) fn loaded(
         .iter()
         .map(|(name, version)| format!("{name} {version}"));
     let versions = versions.collect::<Vec<_>>().join(", ");
-    let description = format!("lamp dvdstore {size}, own words, schema {VERSION}, {versions}");
+    let description = format!("{description}, {versions}");
     data_layer(context, root, description, |data| {
-        fill(context, &empty, software, size, data).map(Some)
+        let health = Health::Http(HEALTH_PATH.to_owned());
+        let service = builder(software).in_guest(PORT, health, Vec::new());
+        build(context, &empty, service, |guest| {
+            let load = load_in(context, guest, what, fill)?;
+            copy_out(context, guest, "mysql", data)?;
+            Ok(Some(load))
+        })
     })
 }
 
-/// Make the database of `size` in `data`.
-fn fill(
-    context: &StackContext<'_>,
-    empty: &Template,
-    software: &Software,
-    size: Size,
-    data: &Path,
-) -> Result<DatabaseLoad, StackError> {
-    let health = Health::Http(HEALTH_PATH.to_owned());
-    let service = builder(software).in_guest(PORT, health, Vec::new());
-    build(context, empty, service, |guest| {
-        let load = load_in(context, guest, size)?;
-        copy_out(context, guest, "mysql", data)?;
-        Ok(load)
-    })
-}
-
-/// Load a database of `size` into a guest without data, and stop the guest in order.
+/// Makes a database in a guest without data, and stops the guest in order.
 ///
 /// # Errors
 /// When a step fails.
-pub(super) fn load_in(
+pub(in crate::stacks) fn load_in(
     context: &StackContext<'_>,
     guest: &mut dyn Guest,
-    size: Size,
+    what: &str,
+    fill: Fill<'_>,
 ) -> Result<DatabaseLoad, StackError> {
-    let what = format!("database of {size}");
-    context.building(&what, "starting MariaDB");
+    context.building(what, "starting MariaDB");
     let began = Instant::now();
     let mut database = start(context, guest)?;
     let started = began.elapsed();
-    let streams = thread::available_parallelism().map_or(1, usize::from);
-    let summary = load(
-        &mut database,
-        size,
-        WordLists::own(),
-        streams,
-        &|progress| {
-            context.building(
-                &what,
-                &format!("{} {} of {}", progress.step, progress.done, progress.total),
-            );
-            context.go_on()
-        },
-    )?;
+    let load = fill(&mut database)?;
     settle(&mut database)?;
     drop(database);
-    context.building(&what, "stopping MariaDB");
+    context.building(what, "stopping MariaDB");
     let close_s = stop_in_order(guest, &"MariaDB")?;
     Ok(DatabaseLoad {
         close_s,
-        ..summary.parts.created_within(started)
+        ..load.created_within(started)
     })
 }
 
@@ -120,7 +97,7 @@ pub(super) fn load_in(
 ///
 /// # Errors
 /// When it ends or does not answer in time.
-pub(super) fn start(
+pub(in crate::stacks) fn start(
     context: &StackContext<'_>,
     guest: &mut dyn Guest,
 ) -> Result<Database, StackError> {
@@ -128,6 +105,6 @@ pub(super) fn start(
 }
 
 /// The database of a living guest.
-pub(super) fn database(guest: &dyn Guest) -> Result<Database, SqlError> {
+pub(in crate::stacks) fn database(guest: &dyn Guest) -> Result<Database, SqlError> {
     Database::connect(&guest.sockets_dir().join(SOCKET), Account::Root)
 }

@@ -9,7 +9,7 @@ use rookery_workload::web2005::{Day, WebDataset, besim::RESET_TIME_S, files::Sha
 
 use super::{
     super::lamp::{
-        LampSettings, OF_DATABASE, OF_PAGES, check_software, empty, read_back, software,
+        LampSettings, OF_DATABASE, OF_PAGES, PERSISTENT, check_software, empty, read_back, software,
     },
     answer_init, audit_ledger, dataset_of, description, fill, scale, wanted_of,
 };
@@ -64,7 +64,7 @@ impl WebLampStack {
         Ok(Self {
             wanted: wanted_of(NAME, study)?,
             server: wanted.server,
-            settings: LampSettings::new(study, wanted, part),
+            settings: LampSettings::new(study, wanted, part, &[PERSISTENT]),
             part,
         })
     }

@@ -158,7 +158,7 @@ impl CmsKeys {
             pace,
             matrix: match self.matrix {
                 None if context.spans.has("workload.matrix") => return None,
-                matrix => matrix.unwrap_or_default(),
+                matrix => Box::new(matrix.unwrap_or_default()),
             },
             on_error: self.on_error?,
             random_page: self.random_page?,
@@ -225,7 +225,7 @@ impl CmsKeys {
                 .filter(|_| pace.longest != CmsPace::default().longest),
             think_distribution: Some(pace.scatter),
             operation_times: (!others.is_empty()).then_some(others),
-            matrix: Some(wanted.matrix),
+            matrix: Some(*wanted.matrix),
             on_error: Some(wanted.on_error),
             random_page: Some(wanted.random_page),
             random_page_max: wanted.random_page_max,
@@ -263,7 +263,7 @@ mod tests {
         let wanted = wanted(&study);
         assert_eq!(wanted.pacing, Pacing::Cycle);
         assert_eq!(wanted.pace, CmsPace::default());
-        assert_eq!(wanted.matrix, CmsMatrix::default());
+        assert_eq!(*wanted.matrix, CmsMatrix::default());
         assert_eq!(wanted.contract, Contract::Smallcms);
         let limits = &study.qos.percentiles;
         assert_eq!(limits.len(), 8);

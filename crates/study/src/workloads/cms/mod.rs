@@ -22,7 +22,7 @@ use crate::{
 pub(super) use keys::CmsKeys;
 
 /// The stacks that serve it.
-pub(super) const STACKS: [StackKind; 1] = [StackKind::Embedded];
+pub(super) const STACKS: [StackKind; 2] = [StackKind::Embedded, StackKind::Lamp];
 
 /// What a reader must know of limits on its operations.
 pub(super) const LIMITS: &str = "Content management: `operation` is any of the eight operations, \
@@ -67,7 +67,7 @@ pub struct CmsUse {
     /// How long users wait.
     pub pace: CmsPace,
     /// Which operation follows which.
-    pub matrix: CmsMatrix,
+    pub matrix: Box<CmsMatrix>,
     /// What becomes of a user whose operation failed.
     pub on_error: OnError,
     /// What a random page is.
@@ -167,7 +167,7 @@ impl WorkloadUse for CmsUse {
             (RandomPage::Listing, None) => "all pages of the list".to_owned(),
             (RandomPage::Listing, Some(most)) => format!("the first {most} pages of the list"),
         };
-        let matrix = if self.matrix == CmsMatrix::default() {
+        let matrix = if *self.matrix == CmsMatrix::default() {
             "the matrix of the study on Drupal"
         } else {
             "a matrix of its own"

@@ -1,0 +1,194 @@
+//! The small site of content management in PHP: `stacks/lamp/pages/cms`, embedded.
+//!
+//! It keeps the page contract of the embedded site. Sessions are rows of the database. What sites of
+//! this kind are tuned by are switches of the pages, `pages.NAME` in a study:
+//!
+//! * `persistent`: a PHP process keeps its connection to the database;
+//! * `anonymous_sessions`: visitors who are not logged in have sessions too, and every request
+//!   writes to one, as in Drupal 6;
+//! * `page_cache`: pages that are read without a login are kept in a table, which every creation
+//!   empties;
+//! * `compression`: pages are compressed for users who take it.
+
+mod load;
+
+use rookery_study::WebServer;
+use rookery_workload::cms::CmsData;
+
+use super::{
+    Component, Software, Tuned,
+    config::{Site, mariadb_config, mariadb_service, serving},
+    sql::{Database, SqlError},
+};
+use crate::{
+    SupervisedService,
+    cms::{Counted, counted},
+    tuning::{SWITCHES, is_on},
+};
+
+pub(crate) use load::load;
+
+/// The database that the site lives in.
+pub(crate) const DATABASE: &str = "CMS";
+
+/// Database, tables, and the account of the pages; nothing may be there yet.
+const TABLES: &str = include_str!("../../../../stacks/lamp/schema/cms.sql");
+
+/// Path of the pages' settings below the document root.
+const SETTINGS_FILE: &str = "cms/config.php";
+
+/// The pages' files: path below the document root, and text.
+const FILES: [(&str, &str); 8] = [
+    (
+        "health.php",
+        include_str!("../../../../stacks/lamp/pages/cms/health.php"),
+    ),
+    (
+        "cms/common.php",
+        include_str!("../../../../stacks/lamp/pages/cms/common.php"),
+    ),
+    (
+        "cms/index.php",
+        include_str!("../../../../stacks/lamp/pages/cms/index.php"),
+    ),
+    (
+        "cms/node.php",
+        include_str!("../../../../stacks/lamp/pages/cms/node.php"),
+    ),
+    (
+        "cms/login.php",
+        include_str!("../../../../stacks/lamp/pages/cms/login.php"),
+    ),
+    (
+        "cms/user.php",
+        include_str!("../../../../stacks/lamp/pages/cms/user.php"),
+    ),
+    (
+        "cms/create.php",
+        include_str!("../../../../stacks/lamp/pages/cms/create.php"),
+    ),
+    (
+        "cms/logout.php",
+        include_str!("../../../../stacks/lamp/pages/cms/logout.php"),
+    ),
+];
+
+/// The service of a guest that serves the site from its own database.
+#[must_use]
+pub(crate) fn service(software: &Software, tuned: &Tuned, server: WebServer) -> SupervisedService {
+    let files = FILES.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let mut documents = files.to_vec();
+    documents.push((SETTINGS_FILE.to_owned(), settings(tuned, server)));
+    let site = Site {
+        documents,
+        first: mariadb_service(&software.mariadbd),
+        files: vec![("mariadb.cnf".to_owned(), mariadb_config(tuned, server))],
+        ..Site::default()
+    };
+    serving(software, tuned, server, site)
+}
+
+/// What the pages read: where the database is, and their switches. A socket whose path is too long
+/// for an address is named from its directory.
+fn settings(tuned: &Tuned, server: WebServer) -> String {
+    let switches = SWITCHES.map(|switch| {
+        let mut asked = tuned.of_component(Component::Pages, server);
+        let on = asked.any(|setting| setting.name == switch && is_on(&setting.value));
+        format!("    '{switch}' => {on},\n")
+    });
+    format!(
+        "<?php
+$socket = '{{data}}/mysql.sock';
+if (strlen($socket) > 107) {{
+    chdir('{{data}}');
+    $socket = 'mysql.sock';
+}}
+return [
+    'socket' => $socket,
+    'user' => 'web',
+    'password' => 'web',
+    'database' => '{DATABASE}',
+{}];
+",
+        switches.concat()
+    )
+}
+
+/// Counts what a load left beyond these data. No one may write meanwhile.
+///
+/// # Errors
+/// When the server refuses a query.
+pub(crate) fn audit(database: &mut Database, data: &CmsData) -> Result<Counted, SqlError> {
+    counted(&format!("{DATABASE}."), data, |query| {
+        database.number(query).map(i64::unsigned_abs)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tuning::Family;
+    use rookery_study::Variables;
+
+    fn tuned(asked: &[(&str, &str)]) -> Tuned {
+        let guest = Variables {
+            vcpus: 1.0,
+            memory_bytes: 640.0 * 1_048_576.0,
+            users: 20.0,
+            guests: 1.0,
+        };
+        let asked: Vec<(String, String)> = asked
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        Tuned::evaluate(Family::Lamp, "stock", &asked, &guest).expect("valid")
+    }
+
+    #[test]
+    fn switches_reach_the_pages() {
+        let asked = [("pages.anonymous_sessions", "on")];
+        insta::assert_snapshot!(settings(&tuned(&asked), WebServer::Prefork), @r"
+        <?php
+        $socket = '{data}/mysql.sock';
+        if (strlen($socket) > 107) {
+            chdir('{data}');
+            $socket = 'mysql.sock';
+        }
+        return [
+            'socket' => $socket,
+            'user' => 'web',
+            'password' => 'web',
+            'database' => 'CMS',
+            'persistent' => false,
+            'anonymous_sessions' => true,
+            'page_cache' => false,
+            'compression' => false,
+        ];
+        ");
+    }
+
+    #[test]
+    fn every_switch_is_read_by_the_pages_and_read_back() {
+        let common = FILES.iter().map(|(_, text)| *text).collect::<String>();
+        let settings_page = include_str!("../../../../stacks/lamp/conf/rookery-settings.php");
+        for switch in SWITCHES {
+            // `persistent` is read where the connection is made.
+            assert!(common.contains(&format!("'{switch}'")), "{switch}");
+            assert!(settings_page.contains(&format!("'{switch}'")), "{switch}");
+        }
+    }
+
+    #[test]
+    fn pages_hold_nothing_that_a_guest_would_replace() {
+        for (path, text) in FILES {
+            for word in [
+                "data", "conf", "run", "program", "address", "port", "listen",
+            ] {
+                assert!(
+                    !text.contains(&format!("{{{word}}}")),
+                    "{path} holds {{{word}}}"
+                );
+            }
+        }
+    }
+}

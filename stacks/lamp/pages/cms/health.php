@@ -1,0 +1,15 @@
+<?php
+// Whether this guest can serve the site: 200 when the database answers the pages' account, else 503 and the reason.
+
+declare(strict_types=1);
+
+require __DIR__ . '/cms/common.php';
+
+header('Content-Type: text/plain; charset=utf-8');
+try {
+    row('SELECT id FROM accounts LIMIT 1');
+    echo "ok\n";
+} catch (mysqli_sql_exception $error) {
+    http_response_code(503);
+    echo 'the database does not answer: ', $error->getMessage(), "\n";
+}
