@@ -23,11 +23,18 @@ function marks(end, whole) {
   return whole ? [...new Set(all.map(Math.round))] : all;
 }
 
+// The width of a figure in its own units: that of its place where this is narrow, so that letters
+// keep their size.
+function figureWidth() {
+  return Math.min(900, Math.max(320, document.querySelector("main").clientWidth));
+}
+
 // Draws series ([{ points: [[x, y], ...] }], at most three) with shaded phases
 // ([{ name, from, to }]) and limits ([{ value, text }]) into an <svg>. `title` is what a screen
 // reader says.
 function lineChart(target, { series, phases, limits = [], xMax, xTitle, yTitle, title, whole }) {
-  const [width, height, left, right, top, bottom] = [900, 270, 64, 12, 38, 34];
+  const [width, height, left, right, top, bottom] =
+    [figureWidth(), 270, 64, 12, 38, 34];
   const drawn = series.flatMap((one) => one.points.map(([, y]) => y));
   const highest = drawn.reduce((most, value) => Math.max(most, value), 0);
   // A limit far above everything would make a flat line of the rest.
