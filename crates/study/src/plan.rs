@@ -485,7 +485,7 @@ impl Point {
         let shapes: Vec<String> = self.groups.iter().map(GuestGroup::shape).collect();
         let mut label = format!("{}, {}", shapes.join(" + "), self.load_words());
         for level in &self.levels {
-            label += &format!(", {}={}", level.short_key(), level.value);
+            label += &format!(", {}", level.words());
         }
         label
     }
@@ -605,7 +605,7 @@ impl Search {
             Over::Guests => format!("guests of {} vCPU", self.vcpus),
         };
         for level in &self.levels {
-            label += &format!(", {}={}", level.short_key(), level.value);
+            label += &format!(", {}", level.words());
         }
         label
     }
