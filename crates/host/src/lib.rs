@@ -18,6 +18,7 @@ mod group_usage;
 mod http_get;
 pub mod io;
 mod io_usage;
+pub mod iperf;
 mod mounts;
 mod netns;
 mod process;

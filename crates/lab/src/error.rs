@@ -12,6 +12,7 @@ use rookery_guest::GuestError;
 use rookery_host::{
     HostError, TopologyError,
     fio::FioError,
+    iperf::IperfError,
     settings::{ProfileError, SettingsError},
 };
 use rookery_oltp::OltpError;
@@ -49,6 +50,9 @@ pub enum LabError {
     /// The storage cannot be measured.
     #[error(transparent)]
     Fio(#[from] FioError),
+    /// A link cannot be measured.
+    #[error(transparent)]
+    Iperf(#[from] IperfError),
     /// I/O cannot be limited here.
     #[error("I/O cannot be limited: {0}")]
     Limits(#[source] HostError),
@@ -259,6 +263,7 @@ impl Diagnosis for LabError {
             Self::Profile(error) => error.code(),
             Self::Setting { source, .. } => source.code(),
             Self::Fio(error) => error.code(),
+            Self::Iperf(error) => error.code(),
             Self::Limits(error) => error.code(),
             Self::NotMounted => "host::storage",
             Self::NothingToRehearse | Self::NeedsDatabase | Self::NotSimulated => "lab::stack",
@@ -287,6 +292,7 @@ impl Diagnosis for LabError {
             Self::Profile(error) => error.place(),
             Self::Setting { source, .. } => source.place(),
             Self::Fio(error) => error.place(),
+            Self::Iperf(error) => error.place(),
             Self::Limits(error) => error.place(),
             Self::Stack(error) => error.place(),
             Self::Guest(error) | Self::Left(error) => error.place(),
@@ -311,6 +317,7 @@ impl Diagnosis for LabError {
             Self::Topology(error) => return error.help(),
             Self::Settings(error) => return error.help(),
             Self::Fio(error) => return error.help(),
+            Self::Iperf(error) => return error.help(),
             Self::Limits(error) => return error.help(),
             Self::Guest(error) => return error.help(),
             Self::Store(error) => return error.help(),

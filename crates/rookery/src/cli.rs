@@ -20,6 +20,7 @@ mod groups;
 mod host;
 mod labels;
 mod live;
+mod network;
 mod new;
 mod percentage;
 mod predict;
@@ -34,6 +35,7 @@ pub(crate) use self::{
     host::{HostApplyArgs, HostArgs, HostAuditArgs, HostCommand},
     labels::{DeleteArgs, LabelArgs},
     live::{LiveArgs, LiveRunArgs},
+    network::{HostNetworkArgs, LinkName},
     new::{NewArgs, Question},
     predict::PredictArgs,
     storage::HostStorageArgs,

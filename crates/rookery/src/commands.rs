@@ -13,6 +13,7 @@ mod guests;
 mod host;
 mod labels;
 mod live;
+mod network;
 mod new;
 mod places;
 mod plan;

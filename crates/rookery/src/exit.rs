@@ -271,6 +271,7 @@ impl From<LabError> for Failure {
             | LabError::Topology(_)
             | LabError::Settings(_)
             | LabError::Fio(_)
+            | LabError::Iperf(_)
             | LabError::Limits(_)
             | LabError::NothingToRehearse
             | LabError::NeedsDatabase

@@ -1,4 +1,5 @@
 //! Whole runs of simulated studies.
 
 mod changes;
+mod links;
 mod simulated;

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::HostStorageArgs;
+use super::{HostNetworkArgs, HostStorageArgs};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -28,6 +28,8 @@ pub(crate) enum HostCommand {
     /// Measure with fio what a directory, or the storage that a study asks for, can do at growing
     /// queue depths
     Storage(HostStorageArgs),
+    /// Measure with iperf3 what each kind of link between guests carries, and the CPU time it costs
+    Network(HostNetworkArgs),
 }
 
 #[derive(Debug, Args)]

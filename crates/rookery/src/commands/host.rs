@@ -27,6 +27,7 @@ pub(crate) fn run(args: &HostArgs) -> Result<Code, Failure> {
         Some(HostCommand::Apply(args)) => apply(args),
         Some(HostCommand::Revert(args)) => revert(args.json),
         Some(HostCommand::Storage(args)) => super::storage::run(args),
+        Some(HostCommand::Network(args)) => super::network::run(args),
     }
 }
 
