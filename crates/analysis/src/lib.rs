@@ -29,6 +29,7 @@ pub mod estimate;
 mod fixture;
 pub mod grouped;
 pub mod groups;
+pub mod hosts;
 mod identity;
 pub mod io;
 pub mod label;

@@ -8,21 +8,22 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
+    thread::{self, Scope, ScopedJoinHandle},
     time::{Duration, Instant},
 };
 
 use rookery_diagnosis::{Diagnosis, ErrorFields};
 use rookery_guest::CleanOptions;
 use rookery_host::RunId;
-use rookery_lab::LabError;
-use rookery_store::Store;
+use rookery_lab::{Conductor, Event, LabError, Labs, OneTrialEnd, PlanChanges};
+use rookery_store::{RunHeader, Store};
 use rustix::{
     io::Errno,
     thread::{CpuSet, sched_setaffinity},
 };
 
 use crate::{
-    bus::{Bus, BusError, Frame},
+    bus::{Bus, BusError},
     checks::{self, Lent},
     clock::now_us,
     message::{Answer, Build, Hello, Order, read, send},
@@ -56,6 +57,16 @@ pub struct Agent<'a> {
     pub lease: Duration,
     /// Set by a signal.
     pub stop: &'a AtomicBool,
+}
+
+/// What an agent knows while it serves.
+struct Service<'s> {
+    /// Whether another controller has the agent of this host.
+    busy: bool,
+    /// What dead agents had left here.
+    cleaned: &'s [String],
+    /// Set when the trial that is performed is to end.
+    stop: &'s AtomicBool,
 }
 
 /// Why an agent ended.
@@ -143,13 +154,29 @@ impl Agent<'_> {
             self.clean_dead_runs()?
         };
         tracing::info!(busy, ?cleaned, "the agent begins");
-        let end = self.answer_all(busy, &cleaned);
+        let stop = AtomicBool::new(false);
+        let service = Service {
+            busy,
+            cleaned: &cleaned,
+            stop: &stop,
+        };
+        let end = thread::scope(|scope| {
+            let end = self.answer_all(scope, &service);
+            // Whatever ended us: the load ends, and the guests go.
+            stop.store(true, Ordering::Relaxed);
+            end
+        });
         tracing::info!(?end, "the agent ends");
         end
     }
 
-    fn answer_all(&self, busy: bool, cleaned: &[String]) -> Result<AgentEnd, AgentError> {
+    fn answer_all<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        service: &'s Service<'_>,
+    ) -> Result<AgentEnd, AgentError> {
         let mut heard = Instant::now();
+        let mut trial: Option<ScopedJoinHandle<'s, ()>> = None;
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(AgentEnd::Stopped);
@@ -164,7 +191,18 @@ impl Agent<'_> {
                 Err(error) => return Err(error.into()),
             };
             heard = Instant::now();
-            match self.answer(&frame, busy, cleaned) {
+            let order = read(&frame)?;
+            if let Order::Trial { header, trial: id } = order {
+                let idle = trial.as_ref().is_none_or(ScopedJoinHandle::is_finished);
+                if service.busy || !idle {
+                    send(self.bus, &Answer::Busy, Vec::new())?;
+                    continue;
+                }
+                service.stop.store(false, Ordering::Relaxed);
+                trial = Some(scope.spawn(move || self.perform(&header, id, service.stop)));
+                continue;
+            }
+            match self.answer(order, service) {
                 Ok(true) => {}
                 Ok(false) => return Ok(AgentEnd::Removed),
                 Err(AgentError::Bus(BusError::Closed)) => return Ok(AgentEnd::Closed),
@@ -173,9 +211,9 @@ impl Agent<'_> {
         }
     }
 
-    /// Answer one order; whether more are awaited.
-    fn answer(&self, frame: &Frame, busy: bool, cleaned: &[String]) -> Result<bool, AgentError> {
-        let order = read(frame)?;
+    /// Answer one order at once; whether more are awaited.
+    fn answer(&self, order: Order, service: &Service<'_>) -> Result<bool, AgentError> {
+        let (busy, cleaned) = (service.busy, service.cleaned);
         let (answer, body) = match order {
             Order::Ping { number } => {
                 let time_us = now_us();
@@ -183,12 +221,68 @@ impl Agent<'_> {
             }
             Order::Hello => (or_refused(self.hello(busy, cleaned)), Vec::new()),
             Order::Log { most } => (Answer::Log, self.log(most.min(MOST_LOG))?),
+            Order::Stop => {
+                service.stop.store(true, Ordering::Relaxed);
+                return Ok(true);
+            }
+            Order::Trial { .. } => (Answer::Busy, Vec::new()),
             Order::Remove if busy => (Answer::Busy, Vec::new()),
             Order::Remove => (or_refused(self.remove(cleaned)), Vec::new()),
         };
         let last = matches!(answer, Answer::Removed { .. });
         send(self.bus, &answer, body)?;
         Ok(!last)
+    }
+
+    /// Perform a trial, and send what came of it.
+    fn perform(&self, header: &RunHeader, trial: u32, stop: &AtomicBool) {
+        let (answer, body) = match self.trial(header, trial, stop) {
+            Ok(Some(store)) => (Answer::TrialEnded, store),
+            Ok(None) => (Answer::TrialStopped, Vec::new()),
+            Err(error) => {
+                tracing::error!(trial, code = error.code(), "{error}");
+                (
+                    Answer::Refused(Box::new(ErrorFields::new(&error))),
+                    Vec::new(),
+                )
+            }
+        };
+        if let Err(error) = send(self.bus, &answer, body) {
+            // The controller is gone, and will have the trial performed again.
+            tracing::warn!(trial, "nobody hears of the trial: {error}");
+        }
+    }
+
+    /// The store that holds a trial; nothing where the trial was stopped.
+    fn trial(
+        &self,
+        header: &RunHeader,
+        trial: u32,
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<u8>>, AgentError> {
+        let program = std::env::current_exe().map_err(|source| self.directory_error(source))?;
+        let conductor = Conductor {
+            runs: self.directory.join(RUNS),
+            templates: self.directory.join(TEMPLATES),
+            program,
+            stop,
+            listener: &log,
+            confirmed: Vec::new(),
+            changes: PlanChanges::default(),
+            labs: Labs::Here,
+        };
+        let (end, directory) = match conductor.perform_one(header, trial)? {
+            OneTrialEnd::Ended(directory) => (true, directory),
+            OneTrialEnd::Stopped(directory) => (false, directory),
+        };
+        let read = || {
+            let store = end
+                .then(|| fs::read(rookery_lab::store_in(&directory)))
+                .transpose()?;
+            fs::remove_dir_all(&directory)?;
+            Ok(store)
+        };
+        read().map_err(|source| self.directory_error(source))
     }
 
     fn hello(&self, busy: bool, cleaned: &[String]) -> Result<Answer, AgentError> {
@@ -294,6 +388,13 @@ impl Agent<'_> {
             path: self.directory.clone(),
             source,
         }
+    }
+}
+
+/// Log what happens in a trial.
+fn log(event: &Event) {
+    if let Ok(text) = serde_json::to_string(event) {
+        tracing::debug!("{text}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     fs::File,
     path::{Path, PathBuf},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rookery_host::find_program;
@@ -23,6 +23,8 @@ use crate::{
 
 /// How long the program may take to be copied.
 const COPY: Duration = Duration::from_secs(600);
+/// How long an agent of a dead controller is waited for: its lease, and the removal of its guests.
+const PREDECESSOR: Duration = Duration::from_secs(30);
 /// How long a directory may take to be removed.
 const REMOVE: Duration = Duration::from_secs(30);
 
@@ -112,6 +114,40 @@ impl<'a> Fleet<'a> {
             Ok(found)
         }))?;
         all_or_errors(self.each_with(&probes, |ssh, host, probe| self.raise(ssh, host, probe)))
+    }
+
+    /// The agents of all hosts, to perform trials; each must be this very build. An agent that is
+    /// still at work for a controller that is gone is waited for until its lease has ended.
+    ///
+    /// The thread that calls this has to live as long as the agents: their ssh ends with it.
+    ///
+    /// # Errors
+    /// What stands against the hosts, at least one error.
+    pub fn agents(&self) -> Result<Vec<RemoteAgent<'a>>, Vec<HostError>> {
+        let ssh = Ssh {
+            config: self.hosts.ssh_config.as_deref(),
+        };
+        let agents = self.hosts.hosts.iter().map(|host| self.agent(&ssh, host));
+        all_or_errors(agents.collect())
+    }
+
+    fn agent(&self, ssh: &Ssh<'_>, host: &'a HostEntry) -> Result<RemoteAgent<'a>, HostError> {
+        let found = probe(ssh, host)?;
+        check(host, &found)?;
+        expect_program(host, &found)?;
+        let begun = Instant::now();
+        loop {
+            let agent = RemoteAgent::connect(ssh, host)?;
+            agent.expect_build(&self.build)?;
+            if !agent.hello().busy {
+                return Ok(agent);
+            }
+            if begun.elapsed() > PREDECESSOR {
+                return Err(HostError::new(host, HostFault::Busy));
+            }
+            drop(agent);
+            thread::sleep(Duration::from_secs(1));
+        }
     }
 
     /// How every host stands; nothing is changed.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use rookery_diagnosis::ErrorFields;
-use rookery_store::HostDescription;
+use rookery_store::{HostDescription, RunHeader};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::bus::{Bus, BusError, Frame};
@@ -13,7 +13,7 @@ use crate::bus::{Bus, BusError, Frame};
 pub const LEASE: Duration = Duration::from_secs(10);
 
 /// What a controller asks of an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "kebab-case")]
 pub(crate) enum Order {
     /// Tell who you are.
@@ -30,6 +30,15 @@ pub(crate) enum Order {
     },
     /// Remove what earlier runs left on this host, then the program and its directory.
     Remove,
+    /// Perform a trial of this run.
+    Trial {
+        /// The run with its plan.
+        header: Box<RunHeader>,
+        /// The number of the trial.
+        trial: u32,
+    },
+    /// End the load of the trial that is performed.
+    Stop,
 }
 
 /// What an agent answers.
@@ -52,6 +61,10 @@ pub(crate) enum Answer {
         /// Guests, networks and mounts of earlier runs.
         things: Vec<String>,
     },
+    /// A trial was performed, well or not; the body is the store that holds its record.
+    TrialEnded,
+    /// A trial was stopped.
+    TrialStopped,
     /// Another controller has the agent of this host.
     Busy,
     /// It cannot do it.

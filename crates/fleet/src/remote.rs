@@ -1,9 +1,14 @@
 //! An agent as its controller sees it.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    fs,
+    sync::{Mutex, PoisonError, atomic::Ordering},
     time::{Duration, Instant},
 };
+
+use rookery_diagnosis::ErrorFields;
+use rookery_lab::{RemoteEnd, RemoteError, RemoteLab, TrialOrder};
+use rookery_store::{HostClock, HostDescription, Store};
 
 use crate::{
     bus::{Bus, BusError, Frame},
@@ -20,6 +25,11 @@ const BEGIN: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(3);
 /// Questions for the time at the begin.
 const FIRST_PINGS: u64 = 10;
+/// How often the time is asked for during a trial, so that the lease does not end and a loss is
+/// noticed.
+const PING_EVERY: Duration = Duration::from_millis(500);
+/// How often a wish to stop is looked for.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// One agent, from its begin to its end: it ends when this is dropped.
 pub struct RemoteAgent<'a> {
@@ -109,8 +119,96 @@ impl<'a> RemoteAgent<'a> {
         }
     }
 
+    /// Perform a trial; the store that holds it, or nothing where it was stopped.
+    fn trial(&self, order: TrialOrder<'_>) -> Result<Option<Vec<u8>>, HostError> {
+        let mut state = self.state();
+        state.trips.clear();
+        for _ in 0..FIRST_PINGS {
+            state.ping_and_wait(self.host)?;
+        }
+        let header = Box::new(order.header.clone());
+        let trial = order.trial;
+        state.send(self.host, &Order::Trial { header, trial })?;
+        let (mut heard, mut asked, mut stopped) = (Instant::now(), Instant::now(), false);
+        loop {
+            if !stopped && order.stop.load(Ordering::Relaxed) {
+                stopped = true;
+                state.send(self.host, &Order::Stop)?;
+            }
+            if asked.elapsed() >= PING_EVERY {
+                asked = Instant::now();
+                state.ping(self.host)?;
+            }
+            let Some(frame) = state.receive(self.host, LOOK)? else {
+                if heard.elapsed() > SILENCE {
+                    let seconds = heard.elapsed().as_secs_f64();
+                    return Err(HostError::new(self.host, HostFault::Silent { seconds }));
+                }
+                continue;
+            };
+            heard = Instant::now();
+            match state.read(self.host, &frame)? {
+                Answer::Pong { number, time_us } => state.take_pong(number, time_us),
+                Answer::TrialEnded => return Ok(Some(frame.body)),
+                Answer::TrialStopped => return Ok(None),
+                other => return Err(unexpected(self.host, other)),
+            }
+        }
+    }
+
+    /// The record of a trial in the store that an agent sent.
+    fn record(&self, order: TrialOrder<'_>, store: &[u8]) -> Result<RemoteEnd, RemoteError> {
+        let path = order
+            .scratch
+            .join(format!("from-{}.sqlite", self.host.name));
+        let unreadable = |words: String| RemoteError::Lost {
+            reason: format!("what it sent of the trial cannot be read: {words}"),
+        };
+        fs::write(&path, store).map_err(|error| unreadable(error.to_string()))?;
+        let record = Store::open_read_only(&path).and_then(|store| store.record(order.trial));
+        let removed = fs::remove_file(&path);
+        let record = record.map_err(|error| unreadable(error.to_string()))?;
+        removed.map_err(|error| unreadable(error.to_string()))?;
+        let record = record.ok_or_else(|| unreadable("it has no record".to_owned()))?;
+        let clock = self.clock().map(|clock| HostClock {
+            offset_us: clock.offset_us,
+            bound_us: clock.bound_us,
+            stepped: clock.stepped,
+        });
+        Ok(RemoteEnd::Ended {
+            record: Box::new(record),
+            clock,
+        })
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RemoteLab for RemoteAgent<'_> {
+    fn name(&self) -> &str {
+        &self.host.name
+    }
+
+    fn host(&self) -> &HostDescription {
+        &self.hello.host
+    }
+
+    fn perform(&self, order: TrialOrder<'_>) -> Result<RemoteEnd, RemoteError> {
+        match self.trial(order) {
+            Ok(Some(store)) => self.record(order, &store),
+            Ok(None) => Ok(RemoteEnd::Stopped),
+            Err(error) => Err(match error.fault {
+                HostFault::Refused(fields) => RemoteError::Refused(fields),
+                HostFault::Busy | HostFault::OtherBuild { .. } => {
+                    RemoteError::Refused(Box::new(ErrorFields::new(&error)))
+                }
+                _ => RemoteError::Lost {
+                    reason: error.to_string(),
+                },
+            }),
+        }
     }
 }
 

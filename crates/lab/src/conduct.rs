@@ -21,14 +21,18 @@ use crate::{
     changes::{self, PlanChanges},
     clock::now,
     context::LabContext,
+    elsewhere::{Labs, RemoteLab},
     error::{Failure, LabError},
     event::{Event, Listener},
     facts::{check_plan, describe_host, differences},
     growth::{self, Growth},
     lab_pool::{self, LabPool},
+    planned::planned,
     rest::Rest,
     run_dir::{RunDir, store_in},
-    simulated, storage,
+    simulated,
+    spread::Spread,
+    storage,
     trial::{TrialEnd, TrialRunner, ended, failed, reason},
 };
 
@@ -48,6 +52,8 @@ pub struct Conductor<'a> {
     pub confirmed: Vec<IpAddr>,
     /// Changes of the plan that the user asks for meanwhile.
     pub changes: PlanChanges,
+    /// Where trials are performed.
+    pub labs: Labs<'a>,
 }
 
 /// How a run ended.
@@ -90,8 +96,7 @@ impl Conductor<'_> {
     ) -> Result<Summary, LabError> {
         // Before anything is made: a run that could never begin would only be in the way of
         // `latest`.
-        check_plan(plan, &self.templates)?;
-        storage::check_runs(plan, &self.runs)?;
+        self.check(plan)?;
         let stem = file
             .file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
@@ -143,16 +148,8 @@ impl Conductor<'_> {
                 reason: error.to_string(),
             })
         })?;
-        // A store may come from anywhere. What is performed keeps to the bounds of the grammar.
-        let variants = header.plan.variants.iter().flat_map(Variant::studies);
-        for study in variants.chain([&header.study]) {
-            let stored = Study::parse(&header.study_file, &study.to_toml());
-            if stored.ok().as_ref() != Some(study) {
-                return Err(damaged(Damage::Study).into());
-            }
-        }
-        check_plan(&header.plan, &self.templates)?;
-        storage::check_runs(&header.plan, &self.runs)?;
+        self.keep_to_grammar(&header, &store_in(directory))?;
+        self.check(&header.plan)?;
         let dir = RunDir::reopen(directory, run)?;
         let mut store = Store::open(dir.store())?;
         // Whatever the dead controller left would hold the addresses and names that its trials need
@@ -168,10 +165,43 @@ impl Conductor<'_> {
         if study_now.is_some_and(|text| text != header.study_text) {
             self.remark(&store, CHANGED_STUDY)?;
         }
-        for difference in differences(&header.host, &self.host_of(&header.study)?) {
-            self.remark(&store, &format!("resumed on a changed host: {difference}"))?;
+        // Of other machines it is said how they differ from each other.
+        if matches!(self.labs, Labs::Here) {
+            for difference in differences(&header.host, &self.host_of(&header.study)?) {
+                self.remark(&store, &format!("resumed on a changed host: {difference}"))?;
+            }
         }
         self.conduct(&dir, &mut store, &header)
+    }
+
+    /// Whether this machine can run what is planned; other machines look themselves.
+    fn check(&self, plan: &Plan) -> Result<(), LabError> {
+        match self.labs {
+            Labs::Here => {
+                check_plan(plan, &self.templates)?;
+                storage::check_runs(plan, &self.runs)
+            }
+            Labs::Elsewhere(_) => Ok(()),
+        }
+    }
+
+    /// A store or a message may come from anywhere. What is performed keeps to the bounds of the
+    /// grammar.
+    pub(crate) fn keep_to_grammar(&self, header: &RunHeader, path: &Path) -> Result<(), LabError> {
+        let variants = header.plan.variants.iter().flat_map(Variant::studies);
+        for study in variants.chain([&header.study]) {
+            let stored = Study::parse(&header.study_file, &study.to_toml());
+            if stored.ok().as_ref() != Some(study) {
+                return Err(StoreError::Damaged {
+                    path: path.to_owned(),
+                    table: "run",
+                    row: None,
+                    source: Box::new(Damage::Study),
+                }
+                .into());
+            }
+        }
+        Ok(())
     }
 
     /// Keep a note in the store, and report it.
@@ -185,9 +215,13 @@ impl Conductor<'_> {
 
     /// The host of a study's run: this one, or the simulated one.
     fn host_of(&self, study: &Study) -> Result<HostDescription, LabError> {
-        match study.stack.simulated() {
-            Some(system) => Ok(simulated::describe_host(system)),
-            None => describe_host(&self.runs),
+        match (study.stack.simulated(), self.labs) {
+            (Some(system), _) => Ok(simulated::describe_host(system)),
+            (None, Labs::Here) => describe_host(&self.runs),
+            (None, Labs::Elsewhere(labs)) => {
+                let first = labs.first().ok_or(LabError::NoLabLeft)?;
+                Ok(first.host().clone())
+            }
         }
     }
 
@@ -211,6 +245,10 @@ impl Conductor<'_> {
         });
         let mut growth = Growth::new(self.listener);
         if left > 0 || growth.grow(store)? {
+            if let Labs::Elsewhere(labs) = self.labs {
+                self.conduct_elsewhere(labs, dir, store, &mut growth)?;
+                return summarise(dir, store, self.listener);
+            }
             if let Err(error) = ceiling::measure_run(dir, &header.plan, self.stop, self.listener) {
                 self.unless_stopped(store, "while its storage was measured", error)?;
             }
@@ -226,6 +264,35 @@ impl Conductor<'_> {
             closed?;
         }
         summarise(dir, store, self.listener)
+    }
+
+    /// The same as [`Conductor::conduct_all`], on other machines side by side.
+    fn conduct_elsewhere(
+        &self,
+        labs: &[&dyn RemoteLab],
+        dir: &RunDir,
+        store: &mut Store,
+        growth: &mut Growth<'_>,
+    ) -> Result<(), LabError> {
+        let spread = Spread {
+            labs,
+            stop: self.stop,
+            listener: self.listener,
+            changes: &self.changes,
+            directory: dir.path(),
+        };
+        spread.begin(store)?;
+        loop {
+            let left = planned(store)?;
+            spread.perform(store, left)?;
+            let changed = changes::make(&self.changes, store, self.listener)?;
+            if self.stop.load(Ordering::Relaxed) {
+                return self.note_interruption(store, "between trials or in them", &[]);
+            }
+            if !(growth.grow(store)? || changed) {
+                return spread.compare_hosts(store);
+            }
+        }
     }
 
     /// All planned trials, then those that follow from them, until nothing does or the user stops
@@ -349,7 +416,7 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    fn conduct_trial(
+    pub(crate) fn conduct_trial(
         &self,
         labs: &mut LabPool,
         store: &Store,
@@ -453,15 +520,6 @@ fn follow(left: &mut VecDeque<Trial>, store: &Store) -> Result<(), LabError> {
     let known: HashSet<u32> = left.iter().map(|trial| trial.id).collect();
     left.extend(now.into_iter().filter(|trial| !known.contains(&trial.id)));
     Ok(())
-}
-
-/// The trials that are still to be performed.
-fn planned(store: &Store) -> Result<Vec<Trial>, LabError> {
-    let rows = store.trials()?.into_iter();
-    Ok(rows
-        .filter(|row| row.status == TrialStatus::Planned)
-        .map(|row| row.trial)
-        .collect())
 }
 
 fn summarise(dir: &RunDir, store: &Store, listener: &Listener<'_>) -> Result<Summary, LabError> {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use rookery_analysis::search::SearchError;
-use rookery_diagnosis::Diagnosis;
+use rookery_diagnosis::{Diagnosis, ErrorFields};
 use rookery_driver::DriverError;
 use rookery_guest::GuestError;
 use rookery_host::{
@@ -127,6 +127,23 @@ pub enum LabError {
     /// The driver of a study is on another machine.
     #[error("the driver of this study is elsewhere, and no remote driver exists yet")]
     DriverElsewhere,
+    /// The machines of a run do not have the CPUs that its plan is for.
+    #[error("host {host} lends other CPUs than the plan is for")]
+    OtherCpus {
+        /// Its name.
+        host: String,
+    },
+    /// No machine is left to perform trials.
+    #[error("no host is left to perform the trials that remain")]
+    NoLabLeft,
+    /// Another machine cannot perform the study.
+    #[error("host {host}: {}", .fields.message)]
+    Elsewhere {
+        /// Its name.
+        host: String,
+        /// What it said.
+        fields: Box<ErrorFields>,
+    },
     /// A search of the plan is not one that we made.
     #[error(transparent)]
     Search(#[from] SearchError),
@@ -279,6 +296,9 @@ impl Diagnosis for LabError {
             Self::Rehearsal { source, .. } => source.code(),
             Self::NoPoint { .. } => "lab::no-point",
             Self::DriverElsewhere => "lab::driver-elsewhere",
+            Self::OtherCpus { .. } => "lab::other-cpus",
+            Self::NoLabLeft => "lab::no-lab-left",
+            Self::Elsewhere { .. } => "lab::elsewhere",
             Self::Search(error) => error.code(),
             Self::EndlessSearch { .. } => "lab::search",
             Self::Json(_) => "lab::json",
@@ -300,6 +320,7 @@ impl Diagnosis for LabError {
             Self::Store(error) => error.place(),
             Self::Search(error) => error.place(),
             Self::Rehearsal { source, .. } => source.place(),
+            Self::Elsewhere { fields, .. } => fields.place.clone(),
             _ => None,
         }
     }
@@ -324,6 +345,14 @@ impl Diagnosis for LabError {
             Self::Profile(error) => return error.help(),
             Self::Search(error) => return error.help(),
             Self::Rehearsal { source, .. } => return source.help(),
+            Self::Elsewhere { fields, .. } => return fields.help.clone(),
+            Self::OtherCpus { .. } => {
+                "lend the same CPUs of every host (`cpus` in the hosts file): each trial must find \
+                 the same"
+            }
+            Self::NoLabLeft => {
+                "`rookery run --resume --spread HOSTS.toml` goes on when hosts answer again"
+            }
             Self::DriverElsewhere => {
                 "remove `driver = \"elsewhere\"` from [host]: the driver then has CPUs of this host"
             }

@@ -251,12 +251,35 @@ pub(crate) fn retry(
     void: &Trial,
     listener: &Listener<'_>,
 ) -> Result<Option<Trial>, LabError> {
+    let most = store.header()?.study.load.retry_void;
+    retry_within(store, void, most, listener)
+}
+
+/// Plan another attempt at a trial whose machine was lost, whatever the study allows for void ones:
+/// there are only so many machines to lose.
+///
+/// # Errors
+/// When the store cannot be read or written.
+pub(crate) fn retry_elsewhere(
+    store: &mut Store,
+    void: &Trial,
+    listener: &Listener<'_>,
+) -> Result<Option<Trial>, LabError> {
+    retry_within(store, void, u32::MAX, listener)
+}
+
+fn retry_within(
+    store: &mut Store,
+    void: &Trial,
+    most: u32,
+    listener: &Listener<'_>,
+) -> Result<Option<Trial>, LabError> {
     let header = store.header()?;
     if changes::skipped(store)?.contains(&void.point) {
         return Ok(None);
     }
     let mut plan = header.plan.clone();
-    let Some(again) = plan.add_retry(void.id, header.study.load.retry_void) else {
+    let Some(again) = plan.add_retry(void.id, most) else {
         return Ok(None);
     };
     let wishes = header.plan.wish.is_some();

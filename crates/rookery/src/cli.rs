@@ -249,6 +249,10 @@ pub(crate) struct RunArgs {
     /// repeatable
     #[arg(long, value_name = "IP")]
     pub(crate) confirm_target: Vec<IpAddr>,
+    /// Perform trials side by side on the hosts of this file, which `rookery fleet up` has made
+    /// ready
+    #[arg(long, value_name = "HOSTS.toml", conflicts_with = "confirm_target")]
+    pub(crate) spread: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) places: Places,
 }

@@ -273,6 +273,9 @@ impl From<LabError> for Failure {
             | LabError::Fio(_)
             | LabError::Iperf(_)
             | LabError::Limits(_)
+            | LabError::OtherCpus { .. }
+            | LabError::NoLabLeft
+            | LabError::Elsewhere { .. }
             | LabError::NothingToRehearse
             | LabError::NeedsDatabase
             | LabError::Stack(

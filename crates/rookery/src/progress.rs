@@ -1,6 +1,7 @@
 //! How a run is told to people (a bar on a terminal, lines elsewhere) and to programs (JSON lines).
 
 use std::{
+    collections::HashMap,
     fmt::Write,
     io::{IsTerminal, stderr},
     sync::{
@@ -35,10 +36,8 @@ pub(crate) enum ProgressReporter {
 pub(crate) struct Known {
     /// What is being built, as it was told last.
     building: String,
-    /// The trial that runs, in words.
-    trial: String,
-    /// Its point.
-    point: String,
+    /// The trials that run, in words, each with its point. Several run where a fleet performs them.
+    trials: HashMap<u32, (String, String)>,
     points: LiveTable,
     /// The points as the bar shows them.
     shown: Arc<Mutex<String>>,
@@ -114,10 +113,21 @@ impl ProgressReporter {
 
 impl Known {
     /// Show what the trial that ended adds to its point.
-    fn add_trial(&mut self, outcome: &str, headline: Option<&Headline>, qos: Option<bool>) {
-        self.points.add(&self.point, outcome, headline, qos);
+    fn add_trial(
+        &mut self,
+        point: &str,
+        outcome: &str,
+        headline: Option<&Headline>,
+        qos: Option<bool>,
+    ) {
+        self.points.add(point, outcome, headline, qos);
         let text = self.points.render(output::error_width());
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+
+    /// A trial that runs, in words.
+    fn trial(&self, id: u32) -> &str {
+        self.trials.get(&id).map_or("", |(trial, _)| trial)
     }
 
     /// Show how long the run will still take.
@@ -328,20 +338,23 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
             point,
             repeat,
         } => {
-            known.trial = format!("trial {trial}, {point}, repeat {repeat}");
-            known.point.clone_from(point);
-            bar.set_message(format!("{}: cloning", known.trial));
+            let text = format!("trial {trial}, {point}, repeat {repeat}");
+            bar.set_message(format!("{text}: cloning"));
+            known.trials.insert(*trial, (text, point.clone()));
         }
         Event::GuestsReady {
-            guests, seconds, ..
+            trial,
+            guests,
+            seconds,
         } => {
             let guests = counted(*guests, "guest");
             bar.set_message(format!(
                 "{}: {guests} healthy after {seconds:.1} s",
-                known.trial
+                known.trial(*trial)
             ));
         }
         Event::Load {
+            trial,
             phase,
             elapsed_s,
             total_s,
@@ -356,19 +369,20 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
             };
             bar.set_message(format!(
                 "{}: {phase} {elapsed_s:.0}/{total_s:.0} s, {requests_per_s:.0} requests/s{errors}",
-                known.trial
+                known.trial(*trial)
             ));
         }
         Event::TrialEnded {
+            trial,
             outcome,
             reasons,
             headline,
             load,
             qos,
-            ..
         } => {
             bar.inc(1);
-            known.add_trial(outcome, headline.as_ref(), *qos);
+            let (text, point) = known.trials.remove(trial).unwrap_or_default();
+            known.add_trial(&point, outcome, headline.as_ref(), *qos);
             if let Some(pace) = &mut known.pace {
                 pace.ended += 1;
                 pace.left = pace.left.saturating_sub(1);
@@ -398,7 +412,7 @@ fn report_to_people(bar: &ProgressBar, known: &mut Known, event: &Event) {
             let part = limits.strip_prefix(", ").unwrap_or(outcome);
             line_in(
                 bar,
-                &format!("  {}: {outcome}{headline}{limits}{reasons}", known.trial),
+                &format!("  {text}: {outcome}{headline}{limits}{reasons}"),
                 Some((part, colour)),
             );
         }

@@ -373,6 +373,7 @@ fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<
         "machines",
         "other_programs",
         "kernel_counts",
+        "trial_hosts",
         "proofs",
         "audits",
         "tunings",

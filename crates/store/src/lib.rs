@@ -13,6 +13,7 @@ mod damage;
 mod error;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+mod fleet;
 #[cfg(test)]
 mod formula;
 mod insert;
@@ -40,6 +41,7 @@ mod write;
 pub use cells::CellError;
 pub use damage::Damage;
 pub use error::StoreError;
+pub use fleet::{FleetHost, HostClock, TrialHost};
 pub use journal::Store;
 pub use links::guest_links;
 pub use model::{

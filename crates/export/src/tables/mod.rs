@@ -1,6 +1,7 @@
 //! The tables, grouped by what they are about.
 
 mod evidence;
+mod hosts;
 mod machines;
 mod measured;
 mod operations;
@@ -25,6 +26,8 @@ pub const TABLES: &[&Table] = &[
     &plan::GROUPS,
     &plan::LEVELS,
     &trials::TRIALS,
+    &hosts::HOSTS,
+    &hosts::TRIAL_HOSTS,
     &plan::ATTEMPTS,
     &plan::REASONS,
     &measured::MEASUREMENTS,

@@ -64,6 +64,7 @@ impl<'a> Watched<'a> {
             stop: &self.stop,
             listener: &listener,
             changes: self.changes.clone(),
+            labs: rookery_lab::Labs::Here,
         })
     }
 }

@@ -52,6 +52,7 @@ fn run(document: &Document, runs: &Path) -> Store {
     let conductor = Conductor {
         confirmed: Vec::new(),
         changes: PlanChanges::default(),
+        labs: rookery_lab::Labs::Here,
         runs: runs.to_owned(),
         templates: runs.join("templates"),
         program: PathBuf::from("/bin/true"),

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rookery_study::{Choices, Document, Plan, Problems, host_probes};
+use rookery_study::{Choices, Document, HostFacts, Plan, Problems, host_probes};
 
 use crate::{
     cli::CheckArgs,
@@ -194,6 +194,11 @@ pub(crate) fn plan(document: &Document, runs: &Path) -> Result<Plan, Failure> {
         (plan, None) => Ok(plan),
         (_, Some(problems)) => Err(problems),
     }
+}
+
+/// The plan of a study on another host.
+pub(crate) fn plan_for(document: &Document, facts: &HostFacts) -> Result<Plan, Failure> {
+    Plan::of(document, facts).map_err(Failure::from_problems)
 }
 
 /// The plan of a study, and why this host cannot run it.

@@ -44,6 +44,7 @@ pub(crate) fn run(args: &DemoLabArgs) -> Result<Code, Failure> {
         json: args.json,
         confirmed: &[],
         live: None,
+        labs: rookery_lab::Labs::Here,
     };
     conduct(&places, &manner, |conductor| {
         Ok(conductor.start(Path::new(FILE), STUDY, &[], document.study(), &plan)?)

@@ -4,8 +4,11 @@ use std::{fs::File, io::Read as _, path::Path};
 
 use rookery_diagnosis::ErrorFields;
 use rookery_fleet::{
-    ClockOffset, Fleet, FleetError, Hello, HostError, HostState, HostStatus, HostsFile, Removed,
+    ClockOffset, Fleet, FleetError, Hello, HostError, HostState, HostStatus, HostsFile,
+    RemoteAgent, Removed,
 };
+use rookery_lab::{LabError, RemoteLab};
+use rookery_study::HostFacts;
 use rookery_text::Table;
 
 use crate::{
@@ -40,6 +43,26 @@ pub(crate) fn hosts(path: &Path) -> Result<HostsFile, Failure> {
 
 fn fleet(hosts: &HostsFile) -> Result<Fleet<'_>, Failure> {
     Fleet::new(hosts).map_err(|error| Failure::from_error(Code::Host, &error))
+}
+
+/// The agents of all hosts, each of this very build.
+pub(crate) fn agents(hosts: &HostsFile) -> Result<Vec<RemoteAgent<'_>>, Failure> {
+    let agents = fleet(hosts)?.agents();
+    agents.map_err(|errors| Failure::from_errors(Code::Host, &errors))
+}
+
+/// What a plan must know of hosts that are to perform the same trials: the CPUs of the first, and
+/// of memory and disk what all have.
+pub(crate) fn facts(labs: &[&dyn RemoteLab]) -> Result<HostFacts, Failure> {
+    let mut all = labs.iter().map(|lab| &lab.host().facts);
+    let first = all.next().cloned();
+    let mut facts = first.ok_or_else(|| Failure::from(LabError::NoLabLeft))?;
+    for other in all {
+        facts.memory_mib = facts.memory_mib.min(other.memory_mib);
+        facts.disk_free_mib = facts.disk_free_mib.min(other.disk_free_mib);
+        facts.root &= other.root;
+    }
+    Ok(facts)
 }
 
 fn up(args: &FleetArgs) -> Result<Code, Failure> {

@@ -36,6 +36,7 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
         stop: &stop,
         confirmed: args.confirm_target.clone(),
         changes: PlanChanges::default(),
+        labs: rookery_lab::Labs::Here,
         listener: &|event| {
             log_event(event);
             reporter.report(event);

@@ -3,14 +3,14 @@
 use std::{env, fs, net::IpAddr, path::Path, sync::OnceLock};
 
 use rookery_analysis::{Run, TrialData, search};
-use rookery_lab::{Conductor, Event, Summary};
+use rookery_lab::{Conductor, Event, Labs, RemoteLab, Summary};
 use rookery_model::search::Ending;
 use rookery_store::{Store, TrialStatus};
 use rookery_study::Measure;
 
 use crate::{
     cli::{LiveRunArgs, Places, RunArgs},
-    commands::{check, live::LiveRun, places::templates, report},
+    commands::{check, fleet, live::LiveRun, places::templates, report},
     exit::{Code, Failure},
     logging, networks, output,
     progress::{ProgressReporter, now},
@@ -20,11 +20,17 @@ use crate::{
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     // Without --resume the command line demands one.
     let study = args.study.as_deref().unwrap_or("latest");
+    let hosts = args.spread.as_deref().map(fleet::hosts).transpose()?;
+    let agents = hosts.as_ref().map(fleet::agents).transpose()?;
+    let labs: Option<Vec<&dyn RemoteLab>> = agents
+        .as_ref()
+        .map(|agents| agents.iter().map(|agent| agent as &dyn RemoteLab).collect());
     let manner = Manner {
         quiet: args.quiet,
         json: args.json,
         confirmed: &args.confirm_target,
         live: Some(&args.live),
+        labs: labs.as_deref().map_or(Labs::Here, Labs::Elsewhere),
     };
     conduct(&args.places, &manner, |conductor| {
         if args.resume {
@@ -45,6 +51,8 @@ pub(crate) struct Manner<'a> {
     pub(crate) confirmed: &'a [IpAddr],
     /// The page beside the run, where it was asked for.
     pub(crate) live: Option<&'a LiveRunArgs>,
+    /// Where trials are performed.
+    pub(crate) labs: Labs<'a>,
 }
 
 /// Conduct a run as `work` asks for it, tell of it, and report it; its exit code.
@@ -58,6 +66,7 @@ pub(crate) fn conduct(
         json,
         confirmed,
         live,
+        labs,
     } = *manner;
     let stop = signals::stop_flag()?;
     let begun = OnceLock::new();
@@ -75,6 +84,7 @@ pub(crate) fn conduct(
         stop: &stop,
         confirmed: confirmed.to_vec(),
         changes: live.changes(),
+        labs,
         listener: &|event| {
             if let Event::RunStarted { run, directory, .. } = event {
                 signals::guests_of(run);
@@ -126,7 +136,10 @@ pub(crate) fn log_event(event: &Event) {
 
 fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summary, Failure> {
     let document = check::load(path, args.choice.choices())?;
-    let plan = check::plan(&document, &args.places.runs)?;
+    let plan = match conductor.labs {
+        Labs::Here => check::plan(&document, &args.places.runs)?,
+        Labs::Elsewhere(labs) => check::plan_for(&document, &fleet::facts(labs)?)?,
+    };
     networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
     targets::refuse_unconfirmed(&plan, &args.confirm_target)?;
     let built_in = studies::named_by(path)?.map(|study| study.file());

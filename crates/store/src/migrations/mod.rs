@@ -17,6 +17,7 @@ mod tests;
 mod v10;
 mod v11;
 mod v12;
+mod v13;
 mod v6;
 mod v7;
 mod v8;
@@ -39,6 +40,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     v10::MIGRATION,
     v11::MIGRATION,
     v12::MIGRATION,
+    v13::MIGRATION,
 ];
 /// The schema of version [`OLDEST`].
 pub(crate) const BASE: &str = include_str!("v5.sql");

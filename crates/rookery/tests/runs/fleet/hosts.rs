@@ -229,6 +229,20 @@ impl<'p> PretendHosts<'p> {
         fs::write(&path, others.join("\n") + "\n").expect("written");
     }
 
+    /// Cut the network of a host: nothing comes or goes any more, and no one is told.
+    pub(super) fn cut_off(&self, number: usize) {
+        let link = format!("to-{}", name(number));
+        self.controller
+            .run(&["ip", "link", "set", &link, "nomaster"]);
+    }
+
+    /// Undo it.
+    pub(super) fn join_again(&self, number: usize) {
+        let link = format!("to-{}", name(number));
+        self.controller
+            .run(&["ip", "link", "set", &link, "master", "hosts"]);
+    }
+
     /// The command `rookery ARGS` in the controller's namespace.
     pub(super) fn command(&self, args: &[&str]) -> Command {
         let net = self.controller.net();

@@ -1,6 +1,7 @@
 //! `rookery fleet` on pretend hosts.
 
 mod hosts;
+mod spread;
 
 use std::fs;
 

@@ -1,0 +1,42 @@
+//! The hosts of a fleet, and which of them performed a trial.
+
+use crate::{
+    Table,
+    column::{Source, flag, number, text, whole},
+};
+
+pub(super) const HOSTS: Table = Table {
+    name: "hosts",
+    row: "host of the fleet that performed the run; none of a run on one machine",
+    columns: &[
+        text("host", "Its name in the hosts file."),
+        text("hostname", "Its own name."),
+        text("kernel", "Kernel release."),
+        text("cpu_model", "CPU model."),
+        whole("cpus", "CPUs that were lent."),
+        whole("memory_mib", "Memory that was lent."),
+    ],
+    source: Source::Stored {
+        from: "hosts",
+        order: "host",
+    },
+};
+
+pub(super) const TRIAL_HOSTS: Table = Table {
+    name: "trial_hosts",
+    row: "trial that a host of a fleet performed",
+    columns: &[
+        whole("trial", "Number of the trial."),
+        text("host", "Name of the host in the hosts file."),
+        number(
+            "clock_offset_us",
+            "How far its clock was ahead of the controller's.",
+        ),
+        number("clock_bound_us", "How wrong that may be at most."),
+        flag("clock_stepped", "Whether a clock was stepped meanwhile."),
+    ],
+    source: Source::Stored {
+        from: "trial_hosts",
+        order: "trial",
+    },
+};
