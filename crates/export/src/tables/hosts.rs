@@ -29,10 +29,11 @@ pub(super) const TRIAL_HOSTS: Table = Table {
         whole("trial", "Number of the trial."),
         text("host", "Name of the host in the hosts file."),
         number(
-            "clock_offset_us",
+            "clock_offset_ms",
             "How far its clock was ahead of the controller's.",
-        ),
-        number("clock_bound_us", "How wrong that may be at most."),
+        )
+        .from("clock_offset_us / 1000.0"),
+        number("clock_bound_ms", "How wrong that may be at most.").from("clock_bound_us / 1000.0"),
         flag("clock_stepped", "Whether a clock was stepped meanwhile."),
     ],
     source: Source::Stored {

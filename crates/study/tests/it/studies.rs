@@ -13,6 +13,8 @@ use rookery_study::{
     names_in_companion, render_plan,
 };
 
+use crate::common::assert_plan;
+
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies")
 }
@@ -135,6 +137,21 @@ fn every_scale_is_valid() {
         }
     }
     assert!(count >= 1, "the PureFlex study has its original scale");
+}
+
+/// A layout that says one level of a factor, and nothing else of its own, is compared with those
+/// that have all.
+#[test]
+fn a_layout_may_say_one_level_of_a_factor() {
+    let text: String = text_of("pureflex-dvdstore.toml")
+        .lines()
+        .filter(|line| !line.starts_with("kind = \"bare\""))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let document = document("pureflex-dvdstore.toml", &text, None);
+    let plan = Plan::of(&document, &two_cpus()).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_plan(document.study(), &plan);
+    assert_eq!(plan.variants.len(), 3);
 }
 
 /// On two cores most of the table contradicts the host; it is shown all the same, with the

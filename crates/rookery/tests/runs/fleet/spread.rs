@@ -228,7 +228,7 @@ fn trials_are_shared_out_and_each_ends_once() {
     for row in rows(&run, "trial_hosts") {
         let of = |key: &str| row[key].as_f64().expect("a number");
         assert!(
-            of("clock_offset_us").abs() <= of("clock_bound_us"),
+            of("clock_offset_ms").abs() <= of("clock_bound_ms"),
             "one clock: {row}"
         );
     }
