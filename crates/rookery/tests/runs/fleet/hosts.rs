@@ -10,6 +10,8 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::common::Place;
 
 /// The first port that an sshd of the pretend hosts listens on.
@@ -39,6 +41,8 @@ impl Namespace {
             .args(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // A session that lives on would keep the output of the tests open.
+            .stderr(Stdio::null())
             .spawn()
             .expect("unshare starts");
         let mut line = String::new();
@@ -64,10 +68,26 @@ impl Namespace {
 }
 
 impl Drop for Namespace {
+    /// Whatever still runs in the namespace ends with it: sessions of sshd outlive it, and wait long
+    /// for a client that was cut off.
     fn drop(&mut self) {
+        let own = net_of(self.0.id());
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        for id in ids.filter(|id| own.is_some() && net_of(*id) == own) {
+            if let Some(process) = i32::try_from(id).ok().and_then(Pid::from_raw) {
+                // It may have ended by itself.
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// The network namespace of a process.
+fn net_of(process: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/net")).ok()
 }
 
 fn run(command: &mut Command) {
