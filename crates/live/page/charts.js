@@ -25,16 +25,28 @@ function marks(end, whole) {
 
 // The width of a figure in its own units: that of its place where this is narrow, so that letters
 // keep their size.
-function figureWidth() {
-  return Math.min(900, Math.max(320, document.querySelector("main").clientWidth));
+function figureWidth(place) {
+  const room = place.clientWidth || document.querySelector("main").clientWidth;
+  return Math.min(900, Math.max(280, room));
 }
+
+// Figures are drawn anew for another width.
+const redrawn = new Map();
+window.addEventListener("resize", () => {
+  for (const [target, draw] of redrawn) {
+    if (target.isConnected) draw();
+    else redrawn.delete(target);
+  }
+});
 
 // Draws series ([{ points: [[x, y], ...] }], at most three) with shaded phases
 // ([{ name, from, to }]) and limits ([{ value, text }]) into an <svg>. `title` is what a screen
 // reader says.
-function lineChart(target, { series, phases, limits = [], xMax, xTitle, yTitle, title, whole }) {
+function lineChart(target, figure) {
+  const { series, phases, limits = [], xMax, xTitle, yTitle, title, whole } = figure;
+  redrawn.set(target, () => lineChart(target, figure));
   const [width, height, left, right, top, bottom] =
-    [figureWidth(), 270, 64, 12, 38, 34];
+    [figureWidth(target), 270, 64, 12, 38, 34];
   const drawn = series.flatMap((one) => one.points.map(([, y]) => y));
   const highest = drawn.reduce((most, value) => Math.max(most, value), 0);
   // A limit far above everything would make a flat line of the rest.
@@ -49,12 +61,15 @@ function lineChart(target, { series, phases, limits = [], xMax, xTitle, yTitle, 
   const parts = [];
   for (const phase of phases) {
     const steady = phase.name === "steady" ? " steady" : "";
-    const from = x(phase.from);
+    const [from, to] = [x(phase.from), x(phase.to)];
     parts.push(svg("rect", {
-      class: `phase${steady}`, x: from, y: top, width: Math.max(0, x(phase.to) - from),
+      class: `phase${steady}`, x: from, y: top, width: Math.max(0, to - from),
       height: height - top - bottom,
     }));
-    parts.push(svg("text", { x: from + 4, y: top - 6 }, phase.name));
+    // A name that would run into the next one is left out.
+    if (phase === phases.at(-1) || to - from > 7 * phase.name.length) {
+      parts.push(svg("text", { x: from + 4, y: top - 6 }, phase.name));
+    }
   }
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
     const at = y(share * yMax);

@@ -24,7 +24,7 @@ function searchSection(search) {
 // Loads over trials: the interval of the knee as a band, each trial as a mark of its own shape.
 function beliefChart(search) {
   const [width, height, left, right, top, bottom] =
-    [figureWidth(), 230, 64, 12, 24, 34];
+    [figureWidth(document.querySelector("main")), 230, 64, 12, 24, 34];
   const chart = svg("svg", {
     class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": `Loads that were tried and the interval of the knee after each of ` +
