@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use rookery_cast::truncate_u32;
 use rookery_stats::Pacing;
-use rookery_workload::cms::{CmsOperation, CmsPace, CmsScatter, Contract, OnError, RandomPage};
+use rookery_workload::cms::{
+    CmsMatrix, CmsOperation, CmsPace, CmsScatter, Contract, OPERATION_COUNT, OnError, RandomPage,
+};
 
 use super::{
     super::{Pace, WorkloadKind, data_driven::keys::THINK, web_pacing},
     CmsUse, MOST_NODES,
-    matrix::Matrix,
 };
 use crate::{
     grammar::{
         Context, keys,
-        kinds::{Choice, Count, Factor, Named as NamedValues, Time, Truth, Whole},
+        kinds::{Choice, Count, Factor, Matrix, Named as NamedValues, Time, Truth, Whole},
     },
     names::Named,
     problem::Code,
@@ -121,7 +122,7 @@ keys! {
         /// Which operation follows which: eight rows of probabilities, in the order front-page,
         /// random-page, random-node, user-login, admin-login, create-page, create-story, logout;
         /// every row sums to 1.
-        matrix: Matrix = Matrix, Optional("that of the study on Drupal");
+        matrix: Matrix<CmsMatrix, OPERATION_COUNT> = Matrix::new(), Optional("that of the study on Drupal");
         /// What becomes of a user whose operation failed.
         on_error: Choice<OnError> = Choice::NEW, Default("\"restart\"");
         /// What a random page is.
@@ -237,7 +238,6 @@ impl CmsKeys {
 
 #[cfg(test)]
 mod tests {
-    use rookery_workload::cms::CmsMatrix;
 
     use super::*;
     use crate::{Study, Workload, sections::testing::*};

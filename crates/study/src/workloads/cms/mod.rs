@@ -1,7 +1,6 @@
 //! Content management, as a study uses it.
 
 mod keys;
-mod matrix;
 
 use std::time::Duration;
 

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-use rookery_workload::DelayDistribution;
+use rookery_workload::{
+    DelayDistribution,
+    sample::{OPERATION_COUNT, TransitionMatrix},
+};
 
 use super::{
     super::{Pace, WorkloadKind, web_distribution, web_pacing},
     SampleUse,
-    matrix::Matrix,
 };
 use crate::grammar::{
     Context, keys,
-    kinds::{Choice, Count, Time, Whole},
+    kinds::{Choice, Count, Matrix, Time, Whole},
 };
 
 /// Records of each guest.
@@ -38,7 +40,7 @@ keys! {
         think_distribution: Choice<DelayDistribution> = Choice::NEW, Optional("\"uniform\"");
         /// Which operation follows which: one row each for `read`, `list` and `write`, with the
         /// probabilities of the next `read`, `list` and `write`; every row sums to 1.
-        matrix: Matrix = Matrix, Default("[[0.6, 0.2, 0.2], [0.7, 0.1, 0.2], [0.4, 0.4, 0.2]]");
+        matrix: Matrix<TransitionMatrix, OPERATION_COUNT> = Matrix::new(), Default("[[0.6, 0.2, 0.2], [0.7, 0.1, 0.2], [0.4, 0.4, 0.2]]");
     }
 }
 
@@ -72,7 +74,6 @@ impl SampleKeys {
 #[cfg(test)]
 mod tests {
     use rookery_stats::Pacing;
-    use rookery_workload::sample::TransitionMatrix;
 
     use super::*;
     use crate::{Workload, sections::testing::*};

@@ -1,7 +1,6 @@
 //! The sample workload, as a study uses it.
 
 mod keys;
-mod matrix;
 
 use std::time::Duration;
 

@@ -1,26 +1,33 @@
-//! The matrix of transitions as a value of a study.
+//! Matrices of transitions between operations.
 
-use rookery_workload::sample::{OPERATION_COUNT, TransitionMatrix};
+use std::{fmt::Display, marker::PhantomData};
+
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
+use super::number::float;
 use crate::{
-    grammar::{At, Context, Kind, kinds::number::float},
+    grammar::{At, Context, Kind},
     problem::Code,
 };
 
-/// Rows of probabilities.
-pub(crate) struct Matrix;
+/// Rows of probabilities, of a matrix `M` of `N` operations.
+pub(crate) struct Matrix<M, const N: usize>(PhantomData<fn() -> M>);
 
-impl Kind for Matrix {
-    type Value = TransitionMatrix;
+impl<M, const N: usize> Matrix<M, N> {
+    pub(crate) const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
 
-    fn read(
-        &self,
-        value: &Spanned<DeValue<'_>>,
-        at: &At,
-        context: &mut Context,
-    ) -> Option<TransitionMatrix> {
+impl<M, const N: usize> Kind for Matrix<M, N>
+where
+    M: TryFrom<[[f64; N]; N], Error: Display> + Copy + Default,
+    [[f64; N]; N]: From<M>,
+{
+    type Value = M;
+
+    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<M> {
         let DeValue::Array(_) = value.get_ref() else {
             return context.wrong_type(value, at, self);
         };
@@ -29,7 +36,7 @@ impl Kind for Matrix {
             let help = at.write(&self.example());
             return context.refuse(Code::Malformed, value.span(), message, help);
         };
-        match TransitionMatrix::try_from(rows) {
+        match M::try_from(rows) {
             Ok(matrix) => Some(matrix),
             Err(error) => {
                 let message = format!("{at}: {error}");
@@ -39,18 +46,16 @@ impl Kind for Matrix {
         }
     }
 
-    fn write(&self, value: &TransitionMatrix) -> String {
-        format!("{:?}", value.rows())
+    fn write(&self, value: &M) -> String {
+        format!("{:?}", <[[f64; N]; N]>::from(*value))
     }
 
     fn describe(&self) -> String {
-        format!(
-            "list of {OPERATION_COUNT} rows of {OPERATION_COUNT} probabilities; every row sums to 1"
-        )
+        format!("list of {N} rows of {N} probabilities; every row sums to 1")
     }
 
     fn example(&self) -> String {
-        self.write(&TransitionMatrix::default())
+        self.write(&M::default())
     }
 
     fn schema(&self) -> Json {
@@ -58,7 +63,7 @@ impl Kind for Matrix {
         let list = |items: Json| {
             json!({
                 "type": "array", "items": items,
-                "minItems": OPERATION_COUNT, "maxItems": OPERATION_COUNT,
+                "minItems": N, "maxItems": N,
             })
         };
         list(list(probability))
@@ -70,7 +75,7 @@ impl Kind for Matrix {
 }
 
 /// Exactly so many rows of exactly so many numbers.
-fn rows(value: &DeValue<'_>) -> Option<[[f64; OPERATION_COUNT]; OPERATION_COUNT]> {
+fn rows<const N: usize>(value: &DeValue<'_>) -> Option<[[f64; N]; N]> {
     let row = |row: &Spanned<DeValue<'_>>| {
         let numbers: Option<Vec<f64>> = row
             .get_ref()
@@ -80,6 +85,6 @@ fn rows(value: &DeValue<'_>) -> Option<[[f64; OPERATION_COUNT]; OPERATION_COUNT]
             .collect();
         numbers?.try_into().ok()
     };
-    let rows: Option<Vec<[f64; OPERATION_COUNT]>> = value.as_array()?.iter().map(row).collect();
+    let rows: Option<Vec<[f64; N]>> = value.as_array()?.iter().map(row).collect();
     rows?.try_into().ok()
 }
