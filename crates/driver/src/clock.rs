@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 /// Nanoseconds since the common start.
 pub type Nanos = u64;
 
@@ -56,7 +58,7 @@ impl Clock {
 }
 
 /// A span of time, begin included, end not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Its begin.
     pub start: Nanos,

@@ -25,7 +25,6 @@ mod clock;
 mod error;
 mod fault;
 mod load;
-mod message;
 mod operation;
 mod pacing;
 mod phases;
@@ -44,14 +43,13 @@ pub use clock::{Clock, Nanos, Span, nanos, seconds};
 pub use error::DriverError;
 pub use fault::{EVIDENCE_BYTES, Fault, SubClass};
 pub use load::{Arrivals, Load, OpenLoad, Precision, Profile, Visit};
-pub use message::{MeasurementMessage, MessageError};
 pub use operation::{OperationEntry, OperationId, OperationTable};
 pub use pacing::{Failures, Pace};
 pub use phases::{Phase, Phases, Progress};
 pub use record::{
-    ArrivalRecord, FaultCount, GuestSecond, LoadSecond, Outcome, Pause, Recorder, Timing,
+    ArrivalRecord, FaultCount, GuestLoad, GuestSecond, LoadSecond, Outcome, Pause, Recorder, Timing,
 };
-pub use results::{GuestLoad, LoadDescription, ThreadResults};
+pub use results::{DriverRecord, LoadDescription, ThreadResults};
 pub use rookery_stats::faults::faults;
 pub use threads::{
     CpuUse, LoadEnd, Placement, SWEEP, SecondBoard, ThreadStatus, ThreadTask, ThreadUsers,

@@ -363,12 +363,9 @@ fn merged<J: Job>(
         .iter()
         .map(|tally| job.counters(tally, window))
         .collect();
-    let measurement = config.description(job.operations()).measurement(
-        window,
-        results,
-        counters,
-        reason.or(aborted),
-    );
+    let description = config.description(job.operations());
+    let record = description.record(results);
+    let measurement = description.measurement(window, vec![record], counters, reason.or(aborted));
     Driven {
         measurement,
         tallies,

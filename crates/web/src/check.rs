@@ -5,6 +5,7 @@ use rookery_stats::Pacing;
 
 use crate::{
     config::{Assignment, Config},
+    part::Part,
     target,
     workloads::ScriptProblem,
 };
@@ -12,14 +13,21 @@ use crate::{
 /// A receive takes at most so much at once; a head must fit.
 const MOST_HEADER_BYTES: usize = 64 * 1024;
 
-/// Everything that can be known before a thread starts.
-pub(crate) fn config(config: &Config) -> Result<(), DriverError> {
+/// Everything that can be known before a thread starts. The threads are to carry `part` of the load.
+pub(crate) fn config(config: &Config, part: Part) -> Result<(), DriverError> {
     let refuse = |what: &str, help| {
         let what = what.to_owned();
         Err(DriverError::Config { what, help })
     };
     if config.cpus.is_empty() {
         return refuse("the driver has no CPU", "give it at least one");
+    }
+    let last = part.before as usize + config.cpus.len();
+    if last > part.of as usize {
+        return refuse(
+            "the driver has more threads than its part of the load",
+            "count the threads of all drivers",
+        );
     }
     if config.phases.steady.is_zero() {
         return refuse(
@@ -43,7 +51,7 @@ pub(crate) fn config(config: &Config) -> Result<(), DriverError> {
         );
     }
     if let Load::Open(load) = &config.load {
-        check_open_load(load, config.assignments.len(), config.cpus.len())?;
+        check_open_load(load, config.assignments.len(), part.of as usize)?;
     }
     config
         .assignments
@@ -121,6 +129,11 @@ pub(crate) mod tests {
         }
     }
 
+    /// For a driver that carries the load alone.
+    fn whole(config: &Config) -> Result<(), DriverError> {
+        super::config(config, Part::whole(config))
+    }
+
     #[test]
     fn only_loopback_confirmed_and_lab_targets_pass() {
         for own in [
@@ -129,7 +142,7 @@ pub(crate) mod tests {
             "[::1]:80",
             "[::ffff:127.0.0.1]:80",
         ] {
-            assert!(config(&config_for(own, "/")).is_ok(), "{own}");
+            assert!(whole(&config_for(own, "/")).is_ok(), "{own}");
         }
         for foreign in [
             "10.0.0.1:80",
@@ -138,21 +151,18 @@ pub(crate) mod tests {
             "0.0.0.0:80",
             "[::ffff:10.0.0.1]:80",
         ] {
-            let refused = config(&config_for(foreign, "/"));
+            let refused = whole(&config_for(foreign, "/"));
             assert!(
                 matches!(refused, Err(DriverError::ForeignTarget { .. })),
                 "{foreign}"
             );
             let mut confirmed = config_for(foreign, "/");
             confirmed.confirmed_targets = vec![confirmed.assignments[0].target];
-            assert!(config(&confirmed).is_ok(), "{foreign}");
+            assert!(whole(&confirmed).is_ok(), "{foreign}");
             confirmed.confirmed_targets = vec!["10.0.0.1:81".parse().expect("an address")];
-            assert!(
-                config(&confirmed).is_err(),
-                "another port is another target"
-            );
+            assert!(whole(&confirmed).is_err(), "another port is another target");
             confirmed.network = Some("/run/netns/lab".into());
-            assert!(config(&confirmed).is_ok(), "inside the lab network");
+            assert!(whole(&confirmed).is_ok(), "inside the lab network");
         }
     }
 
@@ -161,7 +171,7 @@ pub(crate) mod tests {
         for path in ["", "x", "/a b", "/a\r\nHost: x", "/\u{e9}"] {
             assert!(
                 matches!(
-                    config(&config_for("127.0.0.1:80", path)),
+                    whole(&config_for("127.0.0.1:80", path)),
                     Err(DriverError::Config { .. })
                 ),
                 "{path:?}"

@@ -21,6 +21,8 @@ mod config;
 #[doc(hidden)]
 pub mod fuzzing;
 mod http;
+mod merge;
+mod part;
 mod register;
 mod run;
 #[cfg(test)]
@@ -35,6 +37,8 @@ pub mod workloads;
 
 pub use config::{Assignment, Config};
 pub use http::Limits;
-pub use run::{run, run_with_tallies};
+pub use merge::{ForeignRecording, Recording, merge};
+pub use part::Part;
+pub use run::{run, run_part, run_with_tallies};
 pub use virtual_time::play;
 pub use workloads::Script;

@@ -3,14 +3,16 @@
 use std::{sync::atomic::AtomicBool, time::Instant};
 
 use rookery_driver::{
-    Clock, DriverError, GuestLoad, Load, LoadDescription, Nanos, Placement, Progress, Span,
-    ThreadStatus, TrialControl, TrialMonitor, Visit, allow_descriptors, run_together,
+    Clock, DriverError, Nanos, Placement, Progress, Span, ThreadStatus, TrialControl, TrialMonitor,
+    allow_descriptors, run_together,
 };
-use rookery_stats::{Measurement, Mode, Pacing};
+use rookery_stats::Measurement;
 
 use crate::{
     check,
     config::Config,
+    merge::{self, Recording, description},
+    part::Part,
     thread::{Recorded, TallyBoard, WebTask},
     workloads::{GuestCounts, dvdstore::OrderTally},
 };
@@ -35,7 +37,25 @@ pub fn run(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Measurement, DriverError> {
-    perform(config, start, stop, &|now, _| progress(now), false)
+    let progress = |now, _: &[OrderTally]| progress(now);
+    let all = perform(config, Part::whole(config), start, stop, &progress, false)?;
+    Ok(merge::one(config, all))
+}
+
+/// Like [`run`], for one of several drivers that carry the load of `config` together: this one's
+/// threads are on the CPUs of `config`. What each recorded is merged by [`Recordings`].
+///
+/// # Errors
+/// As [`run`].
+pub fn run_part(
+    config: &Config,
+    part: Part,
+    start: Instant,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Recording, DriverError> {
+    let progress = |now, _: &[OrderTally]| progress(now);
+    perform(config, part, start, stop, &progress, false)
 }
 
 /// Like [`run`], and report with the progress how many orders every assignment ended: about twenty
@@ -49,17 +69,19 @@ pub fn run_with_tallies(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress, &[OrderTally]) + Sync),
 ) -> Result<Measurement, DriverError> {
-    perform(config, start, stop, progress, true)
+    let all = perform(config, Part::whole(config), start, stop, progress, true)?;
+    Ok(merge::one(config, all))
 }
 
 fn perform(
     config: &Config,
+    part: Part,
     start: Instant,
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress, &[OrderTally]) + Sync),
     tallies: bool,
-) -> Result<Measurement, DriverError> {
-    check::config(config)?;
+) -> Result<Recording, DriverError> {
+    check::config(config, part)?;
     allow_descriptors(check::connections(config))?;
     let (clock, control) = (Clock::new(start), TrialControl::new());
     let threads = || config.cpus.iter();
@@ -75,6 +97,7 @@ fn perform(
     };
     let task = WebTask {
         config,
+        part,
         control: &control,
         statuses: &statuses,
         tallies: &boards,
@@ -95,7 +118,7 @@ fn perform(
         |_, done| monitor.watch(stop, &report, done),
     )?;
     let window = control.measured(config.phases.window());
-    Ok(measurement(config, window, recorded, aborted))
+    Ok(recording(config, window, recorded, aborted))
 }
 
 /// The orders of every guest, all threads together.
@@ -109,33 +132,13 @@ fn merged_tallies(boards: &[TallyBoard], guests: usize) -> Vec<OrderTally> {
     all
 }
 
-/// Merges what all threads recorded.
-pub(crate) fn measurement(
+/// What threads of one driver recorded, together.
+pub(crate) fn recording(
     config: &Config,
     window: Span,
     recorded: Vec<Recorded>,
     aborted: Option<String>,
-) -> Measurement {
-    let (mode, pacing) = mode(config);
-    let guests = config.assignments.iter().map(|assignment| GuestLoad {
-        name: &assignment.guest,
-        users: if mode == Mode::Closed {
-            assignment.users
-        } else {
-            0
-        },
-        operations: assignment.script.operations(),
-    });
-    let description = LoadDescription {
-        mode,
-        pacing,
-        cpus: &config.cpus,
-        open: match &config.load {
-            Load::Open(load) => Some(load),
-            Load::Closed => None,
-        },
-        guests: guests.collect(),
-    };
+) -> Recording {
     let (results, counts): (Vec<_>, Vec<_>) = recorded
         .into_iter()
         .map(|thread| (thread.results, thread.counts))
@@ -150,17 +153,13 @@ pub(crate) fn measurement(
             all.merge(part);
         }
     }
-    let counters = merged
-        .into_iter()
-        .map(|counts| counts.counters(window))
-        .collect();
-    description.measurement(window, results, counters, aborted)
-}
-
-fn mode(config: &Config) -> (Mode, Pacing) {
-    match &config.load {
-        Load::Closed => (Mode::Closed, config.pacing),
-        Load::Open(load) if load.visit == Visit::Single => (Mode::Open, Pacing::Arrivals),
-        Load::Open(_) => (Mode::PartlyOpen, Pacing::Arrivals),
+    Recording {
+        window,
+        record: description(config).record(results),
+        counters: merged
+            .into_iter()
+            .map(|counts| counts.counters(window))
+            .collect(),
+        aborted,
     }
 }

@@ -16,8 +16,9 @@ use crate::{
     check::tests::config_for,
     client::Client,
     config::Config,
+    merge,
     register::Row,
-    run::measurement,
+    run::recording,
     site::Site,
     thread::{record, worker_settings},
     user::{User, UserScript as _},
@@ -89,7 +90,8 @@ impl Trial {
         };
         let recorded = record(&worker, &[GuestUsers::Dvdstore(shop)], end);
         let window = config.phases.window();
-        (measurement(config, window, vec![recorded], None), acts)
+        let all = recording(config, window, vec![recorded], None);
+        (merge::one(config, all), acts)
     }
 
     /// The life of one user, as [`User::live`] has it, with a clock of numbers.

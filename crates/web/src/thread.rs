@@ -19,6 +19,7 @@ use crate::{
     check::refused,
     client::Client,
     config::Config,
+    part::Part,
     site::Site,
     user::receive_visitors,
     worker::{Worker, WorkerSettings},
@@ -63,6 +64,8 @@ impl TallyBoard {
 /// The threads of a trial.
 pub(crate) struct WebTask<'a> {
     pub(crate) config: &'a Config,
+    /// Which part of its load these threads carry.
+    pub(crate) part: Part,
     pub(crate) control: &'a TrialControl,
     /// One for each thread.
     pub(crate) statuses: &'a [ThreadStatus],
@@ -95,8 +98,8 @@ impl ThreadTask for WebTask<'_> {
         } = prepared;
         let config = self.config;
         let share = Share {
-            thread: index,
-            of: config.cpus.len(),
+            thread: self.part.before as usize + index,
+            of: self.part.of as usize,
         };
         let dealt = deal(config, share);
         let guests_of_users: Vec<u32> = dealt.iter().map(|user| count_u32(user.guest)).collect();

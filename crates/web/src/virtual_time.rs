@@ -10,7 +10,9 @@ use rookery_stats::Measurement;
 use crate::{
     check,
     config::Config,
-    run::measurement,
+    merge,
+    part::Part,
+    run::recording,
     thread::Recorded,
     workloads::{GuestCounts, Script, dvdstore::VirtualShops},
 };
@@ -29,7 +31,7 @@ pub fn play(
     cpu_per_request: Duration,
     stop: &AtomicBool,
 ) -> Result<Measurement, DriverError> {
-    check::config(config)?;
+    check::config(config, Part::whole(config))?;
     let shops = config
         .assignments
         .iter()
@@ -70,7 +72,8 @@ pub fn play(
     } = play_load(&load, &mut users, system, cpus, cpu_per_request, stop);
     let counts = users.into_records().map(GuestCounts::Dvdstore).collect();
     let recorded = vec![Recorded { results, counts }];
-    Ok(measurement(config, window, recorded, aborted))
+    let all = recording(config, window, recorded, aborted);
+    Ok(merge::one(config, all))
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What became of arrivals.
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::{Nanos, Span};
 
 /// Arrivals of one guest on one thread that were intended inside the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrivalRecord {
     pub(crate) drawn: u64,
     pub(crate) started: u64,

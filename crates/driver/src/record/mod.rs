@@ -1,11 +1,12 @@
 //! What a driver thread writes down about each guest.
 //!
-//! A [`Recorder`] belongs to one thread and one guest; the recorders of all threads are merged
-//! after the end ([`merge`]). Times of the measured window decide what counts: a success that
+//! A [`Recorder`] belongs to one thread and one guest; those of all threads, and of several drivers,
+//! are merged after the end ([`merge`]). Times of the measured window decide what counts: a success that
 //! completes inside it is throughput, an operation that starts inside it is followed to its end and
 //! gives the response times.
 
 mod arrivals;
+pub(crate) mod blob;
 mod little;
 mod merge;
 mod operation;
@@ -16,7 +17,8 @@ mod wait;
 
 pub use arrivals::ArrivalRecord;
 pub(crate) use little::{Population, little_error};
-pub(crate) use merge::guest;
+pub use merge::GuestLoad;
+pub(crate) use merge::GuestRecord;
 pub use operation::{Outcome, Timing};
 pub(crate) use second::second_of;
 pub use view::{FaultCount, GuestSecond, LoadSecond};
@@ -266,20 +268,27 @@ mod tests {
         }
     }
 
+    /// What threads recorded of a guest with one user.
+    fn measured(recorders: Vec<Recorder>) -> (GuestMeasurement, Population) {
+        let mut record = GuestRecord::default();
+        for recorder in recorders {
+            record.merge(GuestRecord::of_thread(recorder, REQUESTS));
+        }
+        let load = GuestLoad {
+            name: "g",
+            users: 1,
+            operations: REQUESTS,
+        };
+        let window = Span {
+            start: 10 * S,
+            end: 20 * S,
+        };
+        let counters = Counters::empty(WorkloadKind::ALL[0]);
+        record.measurement(&load, counters, window, Pacing::Think)
+    }
+
     fn page(recorders: Vec<Recorder>) -> GuestMeasurement {
-        guest(
-            "g",
-            1,
-            Counters::empty(WorkloadKind::ALL[0]),
-            REQUESTS,
-            Span {
-                start: 10 * S,
-                end: 20 * S,
-            },
-            Pacing::Think,
-            recorders,
-        )
-        .0
+        measured(recorders).0
     }
 
     #[test]
@@ -350,18 +359,9 @@ mod tests {
         recorder.request(WRITE, timing(11 * S, 12 * S), Outcome::Success);
         recorder.unit_done(12 * S);
         recorder.request(WRITE, timing(12 * S, 13 * S), Outcome::Void);
-        let window = recorder.window();
         recorder.active(10 * S, 20 * S);
         recorder.waited(10 * S, 11 * S, None);
-        let (guest, population) = guest(
-            "g",
-            1,
-            Counters::empty(WorkloadKind::ALL[0]),
-            REQUESTS,
-            window,
-            Pacing::Think,
-            vec![recorder],
-        );
+        let (guest, population) = measured(vec![recorder]);
         let names: Vec<_> = guest
             .operations
             .iter()

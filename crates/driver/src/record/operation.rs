@@ -1,7 +1,9 @@
 //! Counts and histograms of one operation.
 
 use rookery_stats::{Latencies, OperationMeasurement};
+use serde::{Deserialize, Serialize};
 
+use super::blob;
 use crate::clock::{Nanos, Span, seconds};
 
 /// Whether an operation ended well.
@@ -34,14 +36,16 @@ fn microseconds(time: Nanos) -> u64 {
 }
 
 /// Counts and histograms of one operation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OperationRecord {
     started: u64,
     completed: u64,
     succeeded: u64,
     failed: u64,
     unfinished: u64,
+    #[serde(with = "blob")]
     service: Latencies,
+    #[serde(with = "blob")]
     response: Latencies,
     /// Failures, and successes without throughput, that ended inside the window.
     others_inside: u64,
@@ -54,7 +58,7 @@ pub(crate) struct OperationRecord {
 
 /// Operations that an end of the window cuts: those that count as started inside it or as ended
 /// inside it, but not as both, and those that lay over the whole of it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Cuts {
     /// Ended inside, not started inside.
     entered: u64,

@@ -2,6 +2,7 @@
 
 use rookery_cast::{count_u16, index};
 use rookery_stats::SecondSample;
+use serde::{Deserialize, Serialize};
 
 use super::operation::Outcome;
 use crate::clock::Nanos;
@@ -14,7 +15,7 @@ const SUB_BUCKETS: u64 = 1 << SUB_BITS;
 const BUCKETS: usize = ((32 - SUB_BITS + 1) << SUB_BITS) as usize;
 
 /// One second of one guest on one thread: counters, and the buckets that are not empty.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Second {
     pub(crate) second: u32,
     requests: u32,
@@ -22,6 +23,14 @@ pub(crate) struct Second {
     errors: u32,
     max_us: u64,
     buckets: Vec<(u16, u32)>,
+}
+
+impl Second {
+    /// Whether it lies before `last`, and its buckets are in the table.
+    pub(crate) fn is_sound(&self, last: u32) -> bool {
+        let inside = |(index, _): &(u16, u32)| usize::from(*index) < BUCKETS;
+        self.second <= last && self.buckets.iter().all(inside)
+    }
 }
 
 /// The seconds of one guest on one thread, ascending; seconds without events are left out.
@@ -108,27 +117,29 @@ impl Series {
         }
     }
 
-    /// All threads together: one sample for each second from the first to the last event of any.
-    pub(crate) fn merge(parts: impl IntoIterator<Item = Self>) -> Vec<SecondSample> {
-        let mut all: Vec<Second> = Vec::new();
-        for mut part in parts {
-            part.close();
-            all.append(&mut part.past);
-        }
-        all.sort_by_key(|second| second.second);
-        let length = all.last().map_or(0, |last| last.second + 1);
-        let mut samples: Vec<SecondSample> = (0..length)
-            .map(|second| SecondSample {
-                second,
-                ..SecondSample::default()
-            })
-            .collect();
-        for together in all.chunk_by(|a, b| a.second == b.second) {
-            let second = together[0].second;
-            samples[second as usize] = sample(second, together.iter());
-        }
-        samples
+    /// Its seconds, ascending.
+    pub(crate) fn into_seconds(mut self) -> Vec<Second> {
+        self.close();
+        self.past
     }
+}
+
+/// The seconds of all threads together: one sample for each from the first to the last event of
+/// any.
+pub(crate) fn samples(mut all: Vec<Second>) -> Vec<SecondSample> {
+    all.sort_by_key(|second| second.second);
+    let length = all.last().map_or(0, |last| last.second + 1);
+    let mut samples: Vec<SecondSample> = (0..length)
+        .map(|second| SecondSample {
+            second,
+            ..SecondSample::default()
+        })
+        .collect();
+    for together in all.chunk_by(|a, b| a.second == b.second) {
+        let second = together[0].second;
+        samples[second as usize] = sample(second, together.iter());
+    }
+    samples
 }
 
 /// The second since the common start that `at` lies in.
@@ -199,7 +210,7 @@ mod tests {
         }
         series.unit(3 * SECOND + 200);
         series.request(5 * SECOND, 1_000, Outcome::Failure);
-        let samples = Series::merge([series]);
+        let samples = samples(series.into_seconds());
         assert_eq!(samples.len(), 6);
         let third = samples[3];
         assert_eq!(
@@ -231,12 +242,12 @@ mod tests {
         assert!(series.show_before(3).is_empty());
         // One that comes late belongs to its second all the same.
         series.request(2 * SECOND + 1, 1_000, Outcome::Success);
-        let merged = Series::merge([series]);
+        let merged = samples(series.into_seconds());
         assert_eq!((merged[2].requests, merged[2].errors), (1, 1));
         let mut series = Series::default();
         series.request(SECOND, 1_000, Outcome::Success);
         assert_eq!(series.take_before(2).len(), 1);
-        assert!(Series::merge([series]).is_empty());
+        assert!(samples(series.into_seconds()).is_empty());
     }
 
     #[test]

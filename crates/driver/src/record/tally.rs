@@ -78,45 +78,44 @@ impl Tallies {
         &mut self.tallies[index]
     }
 
-    /// All threads together: by class and sub-class, each class with its first examples.
-    pub(crate) fn merge(
-        parts: impl IntoIterator<Item = Self>,
-        table: OperationTable,
-    ) -> Vec<ErrorTally> {
-        let mut all = Self::default();
-        for tally in parts.into_iter().flat_map(|part| part.tallies) {
-            let mine = all.tally(tally.fault);
-            mine.count += tally.count;
-            mine.examples.extend(tally.examples);
-        }
-        all.tallies
-            .sort_by_key(|tally| (tally.fault.class, tally.fault.sub_class.text()));
-        for of_class in all
-            .tallies
-            .chunk_by_mut(|a, b| a.fault.class == b.fault.class)
-        {
-            keep_first(of_class);
-        }
-        all.tallies
-            .into_iter()
-            .map(|tally| tally.into_public(table))
-            .collect()
+    /// What was counted, by the names of operations.
+    pub(crate) fn into_errors(self, table: OperationTable) -> Vec<ErrorTally> {
+        let tallies = self.tallies.into_iter();
+        tallies.map(|tally| tally.into_public(table)).collect()
     }
 }
 
+/// All threads together: by class and sub-class, each class with its first examples.
+pub(crate) fn merged(parts: impl IntoIterator<Item = ErrorTally>) -> Vec<ErrorTally> {
+    let mut all: Vec<ErrorTally> = parts.into_iter().collect();
+    // Stable: of two at the same moment, that of the first thread is the first.
+    all.sort_by(|a, b| (a.class, &a.sub_class).cmp(&(b.class, &b.sub_class)));
+    all.dedup_by(|other, mine| {
+        let same = (other.class, &other.sub_class) == (mine.class, &mine.sub_class);
+        if same {
+            mine.count += other.count;
+            mine.examples.append(&mut other.examples);
+        }
+        same
+    });
+    all.chunk_by_mut(|a, b| a.class == b.class)
+        .for_each(keep_first);
+    all
+}
+
 /// Of all examples of a class only the first stay.
-fn keep_first(tallies: &mut [Tally]) {
-    let mut times: Vec<Nanos> = tallies
+fn keep_first(tallies: &mut [ErrorTally]) {
+    let mut times: Vec<f64> = tallies
         .iter()
         .flat_map(|tally| &tally.examples)
-        .map(|example| example.at)
+        .map(|example| example.at_s)
         .collect();
-    times.sort_unstable();
-    let last = times.get(EXAMPLES - 1).copied().unwrap_or(Nanos::MAX);
+    times.sort_unstable_by(f64::total_cmp);
+    let last = times.get(EXAMPLES - 1).copied().unwrap_or(f64::INFINITY);
     let mut room = EXAMPLES;
     for tally in tallies {
-        tally.examples.sort_by_key(|example| example.at);
-        tally.examples.retain(|example| example.at <= last);
+        tally.examples.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        tally.examples.retain(|example| example.at_s <= last);
         tally.examples.truncate(room);
         room -= tally.examples.len();
     }
@@ -160,7 +159,7 @@ mod tests {
             OperationId::new(0),
             b"",
         );
-        let merged = Tallies::merge([tallies], WHOLE);
+        let merged = merged(tallies.into_errors(WHOLE));
         let shape: Vec<_> = merged
             .iter()
             .map(|tally| (tally.sub_class.as_str(), tally.count, tally.examples.len()))

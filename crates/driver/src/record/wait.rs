@@ -1,5 +1,7 @@
 //! Waits between two acts of a user, and their means.
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::{Nanos, Span, seconds};
 
 /// A drawn delay that is being waited: from `from` (the end of the act before, or its start with
@@ -30,7 +32,7 @@ fn weight(window: Span, from: Nanos, to: Nanos) -> Option<f64> {
 }
 
 /// Weighted sums over waits that lie wholly inside the window.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Waits {
     weight: f64,
     drawn_s: f64,

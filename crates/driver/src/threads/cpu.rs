@@ -1,11 +1,12 @@
 //! CPU time of a driver thread.
 
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 
 use crate::clock::{Clock, Nanos};
 
 /// CPU time of this thread and the time that it waited for a CPU.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuUse {
     pub(crate) ran: Nanos,
     pub(crate) waited: Nanos,
@@ -28,6 +29,13 @@ impl CpuUse {
             waited: self.waited.saturating_sub(earlier.waited),
             wall: self.wall.saturating_sub(earlier.wall),
         }
+    }
+
+    /// Adds what another thread used.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.ran += other.ran;
+        self.waited += other.waited;
+        self.wall += other.wall;
     }
 }
 

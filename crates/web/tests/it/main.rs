@@ -15,5 +15,6 @@ mod http;
 mod https;
 mod network;
 mod open;
+mod parts;
 mod trial;
 mod web2005;
