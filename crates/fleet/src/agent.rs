@@ -6,6 +6,7 @@
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Seek, SeekFrom},
+    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread::{self, Scope, ScopedJoinHandle},
@@ -13,10 +14,11 @@ use std::{
 };
 
 use rookery_diagnosis::{Diagnosis, ErrorFields};
-use rookery_guest::CleanOptions;
-use rookery_host::RunId;
+use rookery_guest::{CleanOptions, DriverNetwork, TUNNEL_PORT};
+use rookery_host::{RunId, in_netns};
 use rookery_lab::{Conductor, Event, LabError, Labs, OneTrialEnd, PlanChanges};
 use rookery_store::{RunHeader, Store};
+use rookery_web::Config;
 use rustix::{
     io::Errno,
     thread::{CpuSet, sched_setaffinity},
@@ -26,7 +28,7 @@ use crate::{
     bus::{Bus, BusError},
     checks::{self, Lent},
     clock::now_us,
-    message::{Answer, Build, Hello, Order, read, send},
+    message::{Answer, Build, DriveOrder, Hello, Order, read, send},
 };
 
 /// Name of the agent's log in its directory.
@@ -38,6 +40,10 @@ const LOCK: &str = "agent.lock";
 /// Directories of runs and of templates, in the agent's.
 const RUNS: &str = "runs";
 const TEMPLATES: &str = "templates";
+/// Directory of what is kept of the networks of drivers, in the agent's.
+const DRIVERS: &str = "drivers";
+/// How long the first guest may take to accept a connection through a tunnel.
+const REACH: Duration = Duration::from_secs(2);
 /// The program in the agent's directory.
 const PROGRAM: &str = "rookery";
 /// What is copied before it is whole.
@@ -102,6 +108,17 @@ pub enum AgentError {
     /// The host cannot be described or cleaned.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// A network is asked for by someone who cannot make it.
+    #[error("to drive guests on a network of their own, the agent must run as root")]
+    NotRoot,
+    /// The tunnel leads to no guest.
+    #[error("no connection to {target} through the tunnel from this host: {source}")]
+    Unreachable {
+        /// Address of the guest.
+        target: SocketAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// Something stays on the host.
     #[error("not everything could be removed: {what}")]
     Left {
@@ -117,6 +134,8 @@ impl Diagnosis for AgentError {
             Self::Cpus(_) => "fleet::lent-cpus",
             Self::Bus(_) => "fleet::bus",
             Self::Lab(error) => error.code(),
+            Self::NotRoot => "fleet::not-root",
+            Self::Unreachable { .. } => "fleet::tunnel",
             Self::Left { .. } => "fleet::left",
         }
     }
@@ -125,7 +144,11 @@ impl Diagnosis for AgentError {
         match self {
             Self::Directory { path, .. } => Some(path.display().to_string()),
             Self::Lab(error) => error.place(),
-            Self::Cpus(_) | Self::Bus(_) | Self::Left { .. } => None,
+            Self::Cpus(_)
+            | Self::Bus(_)
+            | Self::NotRoot
+            | Self::Unreachable { .. }
+            | Self::Left { .. } => None,
         }
     }
 
@@ -134,6 +157,12 @@ impl Diagnosis for AgentError {
             Self::Cpus(_) => Some("name CPUs of that host in `cpus` of the hosts file".to_owned()),
             Self::Lab(error) => error.help(),
             Self::Left { .. } => Some("`rookery clean` on that host tries again".to_owned()),
+            Self::NotRoot => {
+                Some("put `user = \"root\"` or `sudo = true` into the hosts file".to_owned())
+            }
+            Self::Unreachable { .. } => Some(format!(
+                "let UDP port {TUNNEL_PORT} pass between the hosts, in both directions"
+            )),
             Self::Directory { .. } | Self::Bus(_) => None,
         }
     }
@@ -176,7 +205,7 @@ impl Agent<'_> {
         service: &'s Service<'_>,
     ) -> Result<AgentEnd, AgentError> {
         let mut heard = Instant::now();
-        let mut trial: Option<ScopedJoinHandle<'s, ()>> = None;
+        let mut work: Option<ScopedJoinHandle<'s, ()>> = None;
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(AgentEnd::Stopped);
@@ -192,14 +221,14 @@ impl Agent<'_> {
             };
             heard = Instant::now();
             let order = read(&frame)?;
-            if let Order::Trial { header, trial: id } = order {
-                let idle = trial.as_ref().is_none_or(ScopedJoinHandle::is_finished);
+            if matches!(order, Order::Trial { .. } | Order::Drive(_)) {
+                let idle = work.as_ref().is_none_or(ScopedJoinHandle::is_finished);
                 if service.busy || !idle {
                     send(self.bus, &Answer::Busy, Vec::new())?;
                     continue;
                 }
                 service.stop.store(false, Ordering::Relaxed);
-                trial = Some(scope.spawn(move || self.perform(&header, id, service.stop)));
+                work = Some(scope.spawn(move || self.work(order, service.stop)));
                 continue;
             }
             match self.answer(order, service) {
@@ -225,7 +254,7 @@ impl Agent<'_> {
                 service.stop.store(true, Ordering::Relaxed);
                 return Ok(true);
             }
-            Order::Trial { .. } => (Answer::Busy, Vec::new()),
+            Order::Trial { .. } | Order::Drive(_) => (Answer::Busy, Vec::new()),
             Order::Remove if busy => (Answer::Busy, Vec::new()),
             Order::Remove => (or_refused(self.remove(cleaned)), Vec::new()),
         };
@@ -234,23 +263,69 @@ impl Agent<'_> {
         Ok(!last)
     }
 
-    /// Perform a trial, and send what came of it.
-    fn perform(&self, header: &RunHeader, trial: u32, stop: &AtomicBool) {
-        let (answer, body) = match self.trial(header, trial, stop) {
-            Ok(Some(store)) => (Answer::TrialEnded, store),
-            Ok(None) => (Answer::TrialStopped, Vec::new()),
-            Err(error) => {
-                tracing::error!(trial, code = error.code(), "{error}");
-                (
-                    Answer::Refused(Box::new(ErrorFields::new(&error))),
-                    Vec::new(),
-                )
-            }
+    /// Do what takes as long as a load, and send what came of it.
+    fn work(&self, order: Order, stop: &AtomicBool) {
+        let done = match order {
+            Order::Trial { header, trial } => self.perform(&header, trial, stop),
+            Order::Drive(order) => self.drive(&order, stop),
+            _ => return,
         };
+        let (answer, body) = done.unwrap_or_else(|error| {
+            tracing::error!(code = error.code(), "{error}");
+            let refused = Answer::Refused(Box::new(ErrorFields::new(&error)));
+            (refused, Vec::new())
+        });
         if let Err(error) = send(self.bus, &answer, body) {
             // The controller is gone, and will have the trial performed again.
-            tracing::warn!(trial, "nobody hears of the trial: {error}");
+            tracing::warn!("nobody hears of the trial: {error}");
         }
+    }
+
+    /// Perform a trial.
+    fn perform(
+        &self,
+        header: &RunHeader,
+        trial: u32,
+        stop: &AtomicBool,
+    ) -> Result<(Answer, Vec<u8>), AgentError> {
+        Ok(match self.trial(header, trial, stop)? {
+            Some(store) => (Answer::TrialEnded, store),
+            None => (Answer::TrialStopped, Vec::new()),
+        })
+    }
+
+    /// Carry a part of a load.
+    fn drive(
+        &self,
+        order: &DriveOrder,
+        stop: &AtomicBool,
+    ) -> Result<(Answer, Vec<u8>), AgentError> {
+        let lent = self.lent.cpus.as_ref();
+        let foreign = |cpu: &&u32| lent.is_some_and(|lent| !lent.contains(cpu));
+        if order.config.cpus.iter().any(|cpu| foreign(&cpu)) {
+            return Err(AgentError::Cpus(Errno::PERM));
+        }
+        let network = match order.tunnel {
+            None => None,
+            Some(_) if !rustix::process::geteuid().is_root() => return Err(AgentError::NotRoot),
+            Some(tunnel) => {
+                let made = tunnel.make_driver_network(&order.run, &self.directory.join(DRIVERS));
+                Some(made.map_err(LabError::from)?)
+            }
+        };
+        let network = network.as_ref().map(DriverNetwork::path);
+        if let (Some(path), Some(guest)) = (&network, order.config.assignments.first()) {
+            reach(path, guest.target)?;
+        }
+        let config = Config {
+            network,
+            ..order.config.clone()
+        };
+        let start = instant_at(order.start_us);
+        let recording = rookery_web::run_part(&config, order.part, start, stop, &|_| {});
+        let recording = recording.map_err(LabError::Driver)?;
+        let body = serde_json::to_vec(&recording).map_err(LabError::from)?;
+        Ok((Answer::Driven, body))
     }
 
     /// The store that holds a trial; nothing where the trial was stopped.
@@ -327,7 +402,9 @@ impl Agent<'_> {
 
     /// Remove from this host what dead agents of this directory left there, and their runs.
     fn clean_dead_runs(&self) -> Result<Vec<String>, AgentError> {
-        let mut removed = Vec::new();
+        let drivers = self.directory.join(DRIVERS);
+        let dead = rookery_guest::dead_runs_below(&drivers);
+        let mut removed = clean(dead)?;
         for run in rookery_lab::runs(&self.directory.join(RUNS)) {
             let header = Store::open_read_only(rookery_lab::store_in(&run))
                 .and_then(|store| store.header())
@@ -336,14 +413,7 @@ impl Agent<'_> {
                 .ok()
                 .and_then(|header| RunId::try_from(header.run_id).ok())
             {
-                let labels = Some(rookery_lab::labels(&id));
-                let report =
-                    rookery_guest::clean(&CleanOptions { labels }).map_err(LabError::from)?;
-                if let Some(what) = report.failed.first() {
-                    let what = what.clone();
-                    return Err(AgentError::Left { what });
-                }
-                removed.extend(report.removed);
+                removed.extend(clean(rookery_lab::labels(&id))?);
             }
             fs::remove_dir_all(&run).map_err(|source| self.directory_error(source))?;
         }
@@ -353,7 +423,7 @@ impl Agent<'_> {
     /// Remove all that agents have made here, and the program.
     fn remove(&self, cleaned: &[String]) -> Result<Answer, AgentError> {
         let removed = || {
-            for name in [RUNS, TEMPLATES] {
+            for name in [RUNS, TEMPLATES, DRIVERS] {
                 absent_or(fs::remove_dir_all(self.directory.join(name)))?;
             }
             for name in [LOG_FILE, LOCK, PART, PROGRAM] {
@@ -389,6 +459,29 @@ impl Agent<'_> {
             source,
         }
     }
+}
+
+/// Remove from this host what carries these labels; what it was, in words.
+fn clean(labels: Vec<RunId>) -> Result<Vec<String>, AgentError> {
+    let labels = Some(labels);
+    let report = rookery_guest::clean(&CleanOptions { labels }).map_err(LabError::from)?;
+    match report.failed.first() {
+        Some(what) => Err(AgentError::Left { what: what.clone() }),
+        None => Ok(report.removed),
+    }
+}
+
+/// See that a guest accepts connections through the network with this path.
+fn reach(network: &Path, target: SocketAddr) -> Result<(), AgentError> {
+    let connect = || TcpStream::connect_timeout(&target, REACH).map(drop);
+    let reached = in_netns(Some(network), connect).and_then(|done| done);
+    reached.map_err(|source| AgentError::Unreachable { target, source })
+}
+
+/// A moment by this host's wall clock; one that has passed is now.
+fn instant_at(time_us: i64) -> Instant {
+    let ahead_us = u64::try_from(time_us.saturating_sub(now_us())).unwrap_or(0);
+    Instant::now() + Duration::from_micros(ahead_us)
 }
 
 /// Log what happens in a trial.

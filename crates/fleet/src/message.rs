@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use rookery_diagnosis::ErrorFields;
+use rookery_guest::Tunnel;
+use rookery_host::RunId;
 use rookery_store::{HostDescription, RunHeader};
+use rookery_web::{Config, Part};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::bus::{Bus, BusError, Frame};
@@ -37,8 +40,25 @@ pub(crate) enum Order {
         /// The number of the trial.
         trial: u32,
     },
+    /// Carry a part of the load of a trial.
+    Drive(Box<DriveOrder>),
     /// End the load of the trial that is performed.
     Stop,
+}
+
+/// A part of a load that an agent is to carry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DriveOrder {
+    /// The run.
+    pub(crate) run: RunId,
+    /// The whole load.
+    pub(crate) config: Config,
+    /// The agent's part.
+    pub(crate) part: Part,
+    /// When users begin by the agent's clock, microseconds since 1970.
+    pub(crate) start_us: i64,
+    /// How the guests are reached where they are on a network of their own.
+    pub(crate) tunnel: Option<Tunnel>,
 }
 
 /// What an agent answers.
@@ -65,6 +85,8 @@ pub(crate) enum Answer {
     TrialEnded,
     /// A trial was stopped.
     TrialStopped,
+    /// A part of a load was carried; the body is what was recorded, as JSON.
+    Driven,
     /// Another controller has the agent of this host.
     Busy,
     /// It cannot do it.

@@ -1,13 +1,17 @@
 //! An agent as its controller sees it.
 
 use std::{
-    fs,
+    fs, io,
+    net::{IpAddr, ToSocketAddrs as _},
     sync::{Mutex, PoisonError, atomic::Ordering},
     time::{Duration, Instant},
 };
 
 use rookery_diagnosis::ErrorFields;
-use rookery_lab::{RemoteEnd, RemoteError, RemoteLab, TrialOrder};
+use rookery_lab::{
+    DrivenPart, PartOrder, RemoteDriver, RemoteEnd, RemoteError, RemoteLab, TrialOrder,
+    own_address_towards,
+};
 use rookery_store::{HostClock, HostDescription, Store};
 
 use crate::{
@@ -15,7 +19,7 @@ use crate::{
     clock::{ClockOffset, RoundTrip, now_us},
     error::{HostError, HostFault},
     hosts::HostEntry,
-    message::{Answer, Build, Hello, Order, read, send},
+    message::{Answer, Build, DriveOrder, Hello, Order, read, send},
     ssh::{Connection, Ssh, quoted},
 };
 
@@ -122,38 +126,45 @@ impl<'a> RemoteAgent<'a> {
     /// Perform a trial; the store that holds it, or nothing where it was stopped.
     fn trial(&self, order: TrialOrder<'_>) -> Result<Option<Vec<u8>>, HostError> {
         let mut state = self.state();
-        state.trips.clear();
-        for _ in 0..FIRST_PINGS {
-            state.ping_and_wait(self.host)?;
-        }
+        state.compare_clocks(self.host)?;
         let header = Box::new(order.header.clone());
         let trial = order.trial;
         state.send(self.host, &Order::Trial { header, trial })?;
-        let (mut heard, mut asked, mut stopped) = (Instant::now(), Instant::now(), false);
-        loop {
-            if !stopped && order.stop.load(Ordering::Relaxed) {
-                stopped = true;
-                state.send(self.host, &Order::Stop)?;
-            }
-            if asked.elapsed() >= PING_EVERY {
-                asked = Instant::now();
-                state.ping(self.host)?;
-            }
-            let Some(frame) = state.receive(self.host, LOOK)? else {
-                if heard.elapsed() > SILENCE {
-                    let seconds = heard.elapsed().as_secs_f64();
-                    return Err(HostError::new(self.host, HostFault::Silent { seconds }));
-                }
-                continue;
-            };
-            heard = Instant::now();
-            match state.read(self.host, &frame)? {
-                Answer::Pong { number, time_us } => state.take_pong(number, time_us),
-                Answer::TrialEnded => return Ok(Some(frame.body)),
-                Answer::TrialStopped => return Ok(None),
-                other => return Err(unexpected(self.host, other)),
-            }
+        let stop = || order.stop.load(Ordering::Relaxed);
+        match state.await_end(self.host, &stop)? {
+            (Answer::TrialEnded, store) => Ok(Some(store)),
+            (Answer::TrialStopped, _) => Ok(None),
+            (other, _) => Err(unexpected(self.host, other)),
         }
+    }
+
+    /// Carry a part of a load; what was recorded, as JSON.
+    fn part(&self, order: &PartOrder<'_>) -> Result<Vec<u8>, HostError> {
+        let mut state = self.state();
+        state.compare_clocks(self.host)?;
+        let ahead = ClockOffset::from_round_trips(&state.trips).map_or(0, |clock| clock.offset_us);
+        let until = order.start.saturating_duration_since(Instant::now());
+        let until_us = i64::try_from(until.as_micros()).unwrap_or(i64::MAX);
+        let drive = DriveOrder {
+            run: order.run.clone(),
+            config: order.config.clone(),
+            part: order.part,
+            start_us: now_us().saturating_add(until_us).saturating_add(ahead),
+            tunnel: order.tunnel,
+        };
+        state.send(self.host, &Order::Drive(Box::new(drive)))?;
+        match state.await_end(self.host, order.stop)? {
+            (Answer::Driven, recording) => Ok(recording),
+            (other, _) => Err(unexpected(self.host, other)),
+        }
+    }
+
+    fn host_clock(&self) -> Option<HostClock> {
+        self.clock().map(|clock| HostClock {
+            offset_us: clock.offset_us,
+            bound_us: clock.bound_us,
+            stepped: clock.stepped,
+        })
     }
 
     /// The record of a trial in the store that an agent sent.
@@ -170,14 +181,9 @@ impl<'a> RemoteAgent<'a> {
         let record = record.map_err(|error| unreadable(error.to_string()))?;
         removed.map_err(|error| unreadable(error.to_string()))?;
         let record = record.ok_or_else(|| unreadable("it has no record".to_owned()))?;
-        let clock = self.clock().map(|clock| HostClock {
-            offset_us: clock.offset_us,
-            bound_us: clock.bound_us,
-            stepped: clock.stepped,
-        });
         Ok(RemoteEnd::Ended {
             record: Box::new(record),
-            clock,
+            clock: self.host_clock(),
         })
     }
 
@@ -199,16 +205,52 @@ impl RemoteLab for RemoteAgent<'_> {
         match self.trial(order) {
             Ok(Some(store)) => self.record(order, &store),
             Ok(None) => Ok(RemoteEnd::Stopped),
-            Err(error) => Err(match error.fault {
-                HostFault::Refused(fields) => RemoteError::Refused(fields),
-                HostFault::Busy | HostFault::OtherBuild { .. } => {
-                    RemoteError::Refused(Box::new(ErrorFields::new(&error)))
-                }
-                _ => RemoteError::Lost {
-                    reason: error.to_string(),
-                },
-            }),
+            Err(error) => Err(refused_or_lost(error)),
         }
+    }
+}
+
+impl RemoteDriver for RemoteAgent<'_> {
+    fn name(&self) -> &str {
+        &self.host.name
+    }
+
+    fn host(&self) -> &HostDescription {
+        &self.hello.host
+    }
+
+    fn addresses(&self) -> Result<(IpAddr, IpAddr), RemoteError> {
+        let known = (self.host.address.as_str(), self.host.port)
+            .to_socket_addrs()
+            .and_then(|mut all| all.next().ok_or_else(|| io::ErrorKind::NotFound.into()))
+            .and_then(|there| Ok((own_address_towards(there.ip())?, there.ip())));
+        known.map_err(|error| RemoteError::Lost {
+            reason: format!("no way to {} is known: {error}", self.host.address),
+        })
+    }
+
+    fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {
+        let json = self.part(order).map_err(refused_or_lost)?;
+        let recording = serde_json::from_slice(&json).map_err(|error| RemoteError::Lost {
+            reason: format!("what it sent of the load cannot be read: {error}"),
+        })?;
+        Ok(DrivenPart {
+            recording,
+            clock: self.host_clock(),
+        })
+    }
+}
+
+/// Whether a host cannot do it, or is not there any more.
+fn refused_or_lost(error: HostError) -> RemoteError {
+    match error.fault {
+        HostFault::Refused(fields) => RemoteError::Refused(fields),
+        HostFault::Busy | HostFault::OtherBuild { .. } => {
+            RemoteError::Refused(Box::new(ErrorFields::new(&error)))
+        }
+        _ => RemoteError::Lost {
+            reason: error.to_string(),
+        },
     }
 }
 
@@ -264,6 +306,43 @@ impl State {
                 let seconds = begun.elapsed().as_secs_f64();
                 return Err(HostError::new(host, HostFault::Silent { seconds }));
             };
+            match self.read(host, &frame)? {
+                Answer::Pong { number, time_us } => self.take_pong(number, time_us),
+                answer => return Ok((answer, frame.body)),
+            }
+        }
+    }
+
+    /// Ask for the time several times, of which all that follows is told.
+    fn compare_clocks(&mut self, host: &HostEntry) -> Result<(), HostError> {
+        self.trips.clear();
+        (0..FIRST_PINGS).try_for_each(|_| self.ping_and_wait(host))
+    }
+
+    /// Wait for the end of what takes as long as a load. The time is asked for meanwhile.
+    fn await_end(
+        &mut self,
+        host: &HostEntry,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(Answer, Vec<u8>), HostError> {
+        let (mut heard, mut asked, mut stopped) = (Instant::now(), Instant::now(), false);
+        loop {
+            if !stopped && stop() {
+                stopped = true;
+                self.send(host, &Order::Stop)?;
+            }
+            if asked.elapsed() >= PING_EVERY {
+                asked = Instant::now();
+                self.ping(host)?;
+            }
+            let Some(frame) = self.receive(host, LOOK)? else {
+                if heard.elapsed() > SILENCE {
+                    let seconds = heard.elapsed().as_secs_f64();
+                    return Err(HostError::new(host, HostFault::Silent { seconds }));
+                }
+                continue;
+            };
+            heard = Instant::now();
             match self.read(host, &frame)? {
                 Answer::Pong { number, time_us } => self.take_pong(number, time_us),
                 answer => return Ok((answer, frame.body)),

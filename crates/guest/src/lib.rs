@@ -41,6 +41,7 @@ mod spec;
 mod storage;
 mod sweep;
 mod template;
+mod tunnel;
 mod usage_sum;
 
 pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
@@ -77,3 +78,4 @@ pub use template::{
     Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,
     Versions, build_template, content_digest, patient, remove_templates, short_digest, templates,
 };
+pub use tunnel::{DriverNetwork, LabEnd, MOST_DRIVERS, TUNNEL_PORT, Tunnel, dead_runs_below};

@@ -5,12 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// From the decision to start until the first user: every driver thread must be up by then.
-const START_DELAY: Duration = Duration::from_millis(200);
-
 /// Gives all parties the same start, once each is ready or has gone.
 #[derive(Debug)]
 pub(crate) struct CommonStart {
+    /// From the last party's arrival to the start.
+    delay: Duration,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -30,9 +29,10 @@ pub(crate) struct Party<'a> {
 }
 
 impl CommonStart {
-    /// For so many parties.
-    pub(crate) fn new(parties: usize) -> Self {
+    /// For so many parties. The start lies `delay` after the last one is ready.
+    pub(crate) fn new(parties: usize, delay: Duration) -> Self {
         Self {
+            delay,
             state: Mutex::new(State {
                 missing: parties,
                 start: None,
@@ -58,7 +58,7 @@ impl CommonStart {
         let mut state = self.state();
         state.missing = state.missing.saturating_sub(1);
         if state.missing == 0 && state.start.is_none() {
-            state.start = Some(Instant::now() + START_DELAY);
+            state.start = Some(Instant::now() + self.delay);
             self.changed.notify_all();
         }
         state
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn all_start_together_and_no_one_waits_for_those_who_left() {
-        let common = CommonStart::new(3);
+        let common = CommonStart::new(3, Duration::from_millis(200));
         let starts: Vec<Instant> = thread::scope(|scope| {
             let waiting: Vec<_> = (0..2)
                 .map(|_| scope.spawn(|| common.party().wait()))
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn who_asks_twice_has_the_same_start() {
-        let common = CommonStart::new(1);
+        let common = CommonStart::new(1, Duration::from_millis(200));
         let party = common.party();
         assert_eq!(party.wait(), party.wait());
     }

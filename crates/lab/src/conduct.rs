@@ -10,9 +10,10 @@ use std::{
 
 use rookery_cast::count_u32;
 use rookery_guest::{CleanOptions, LabShape, RunDirs};
-use rookery_host::RunId;
+use rookery_host::{RunId, format_cpu_list};
 use rookery_store::{
-    Damage, HostDescription, Outcome, RunHeader, Store, StoreError, StudyFile, TrialStatus,
+    Damage, FleetHost, HostDescription, Outcome, RunHeader, Store, StoreError, StudyFile,
+    TrialStatus,
 };
 use rookery_study::{Measure, Plan, Point, Study, Trial, Variant};
 
@@ -25,6 +26,7 @@ use crate::{
     error::{Failure, LabError},
     event::{Event, Listener},
     facts::{check_plan, describe_host, differences},
+    far_users,
     growth::{self, Growth},
     lab_pool::{self, LabPool},
     planned::planned,
@@ -166,7 +168,7 @@ impl Conductor<'_> {
             self.remark(&store, CHANGED_STUDY)?;
         }
         // Of other machines it is said how they differ from each other.
-        if matches!(self.labs, Labs::Here) {
+        if !matches!(self.labs, Labs::Elsewhere(_)) {
             for difference in differences(&header.host, &self.host_of(&header.study)?) {
                 self.remark(&store, &format!("resumed on a changed host: {difference}"))?;
             }
@@ -177,7 +179,8 @@ impl Conductor<'_> {
     /// Whether this machine can run what is planned; other machines look themselves.
     fn check(&self, plan: &Plan) -> Result<(), LabError> {
         match self.labs {
-            Labs::Here => {
+            Labs::Here | Labs::DrivenFrom(_) => {
+                far_users::check(plan, self.labs.drivers())?;
                 check_plan(plan, &self.templates)?;
                 storage::check_runs(plan, &self.runs)
             }
@@ -217,7 +220,7 @@ impl Conductor<'_> {
     fn host_of(&self, study: &Study) -> Result<HostDescription, LabError> {
         match (study.stack.simulated(), self.labs) {
             (Some(system), _) => Ok(simulated::describe_host(system)),
-            (None, Labs::Here) => describe_host(&self.runs),
+            (None, Labs::Here | Labs::DrivenFrom(_)) => describe_host(&self.runs),
             (None, Labs::Elsewhere(labs)) => {
                 let first = labs.first().ok_or(LabError::NoLabLeft)?;
                 Ok(first.host().clone())
@@ -249,6 +252,7 @@ impl Conductor<'_> {
                 self.conduct_elsewhere(labs, dir, store, &mut growth)?;
                 return summarise(dir, store, self.listener);
             }
+            self.keep_drivers(store)?;
             if let Err(error) = ceiling::measure_run(dir, &header.plan, self.stop, self.listener) {
                 self.unless_stopped(store, "while its storage was measured", error)?;
             }
@@ -264,6 +268,21 @@ impl Conductor<'_> {
             closed?;
         }
         summarise(dir, store, self.listener)
+    }
+
+    /// Keep what the machines of the drivers are, and say where users are.
+    fn keep_drivers(&self, store: &Store) -> Result<(), LabError> {
+        for driver in self.labs.drivers() {
+            let host = driver.host();
+            store.keep_host(&FleetHost::new(driver.name(), host))?;
+            let text = format!(
+                "users are driven from host {} (CPUs {})",
+                driver.name(),
+                format_cpu_list(host.facts.cpus.iter().copied())
+            );
+            self.remark(store, &text)?;
+        }
+        Ok(())
     }
 
     /// The same as [`Conductor::conduct_all`], on other machines side by side.
@@ -450,6 +469,7 @@ impl Conductor<'_> {
             plan,
             run: &context.dirs.run,
             host: header.host.facts.size(),
+            drivers: self.labs.drivers(),
         };
         if let Some(system) = study.stack.simulated() {
             store.begin_trial(trial.id, &now())?;

@@ -1,9 +1,12 @@
-//! Labs on other machines, as a run sees them.
+//! Labs and drivers on other machines, as a run sees them.
 
-use std::{path::Path, sync::atomic::AtomicBool};
+use std::{net::IpAddr, path::Path, sync::atomic::AtomicBool, time::Instant};
 
 use rookery_diagnosis::ErrorFields;
+use rookery_guest::Tunnel;
+use rookery_host::RunId;
 use rookery_store::{HostClock, HostDescription, RunHeader, TrialRecord};
+use rookery_web::{Config, Part, Recording};
 
 /// A trial that another machine is to perform.
 #[derive(Clone, Copy, Debug)]
@@ -59,11 +62,71 @@ pub enum RemoteError {
     Refused(Box<ErrorFields>),
 }
 
+/// The part of a load that a driver on another machine is to carry.
+#[derive(Clone, Copy)]
+pub struct PartOrder<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The whole load, with the CPUs of this driver.
+    pub config: &'a Config,
+    /// The driver's part of it.
+    pub part: Part,
+    /// When the users begin.
+    pub start: Instant,
+    /// How the guests are reached, as the driver sees it; nothing where they are on a network that
+    /// the driver's machine is on too.
+    pub tunnel: Option<Tunnel>,
+    /// Whether the load is to end.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// What came of a part of a load.
+#[derive(Debug)]
+pub struct DrivenPart {
+    /// What was recorded.
+    pub recording: Recording,
+    /// The clock of the machine meanwhile.
+    pub clock: Option<HostClock>,
+}
+
+/// A driver on another machine, which carries a part of one load at a time.
+pub trait RemoteDriver: Sync {
+    /// Its name, which no other of the fleet has.
+    fn name(&self) -> &str;
+
+    /// The machine, as far as it is lent.
+    fn host(&self) -> &HostDescription;
+
+    /// The address of this machine on the way there, and that of the other machine.
+    ///
+    /// # Errors
+    /// When no way is known.
+    fn addresses(&self) -> Result<(IpAddr, IpAddr), RemoteError>;
+
+    /// Carry a part of a load from its start to its end.
+    ///
+    /// # Errors
+    /// When the machine is lost meanwhile, or cannot carry the load.
+    fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError>;
+}
+
 /// Where the trials of a run are performed.
 #[derive(Clone, Copy)]
 pub enum Labs<'a> {
     /// On this machine, one after another.
     Here,
+    /// The guests on this machine, their users on other machines; at least one.
+    DrivenFrom(&'a [&'a dyn RemoteDriver]),
     /// On other machines, side by side; at least one.
     Elsewhere(&'a [&'a dyn RemoteLab]),
+}
+
+impl<'a> Labs<'a> {
+    /// The drivers on other machines; none where users are driven from where the guests are.
+    pub(crate) fn drivers(self) -> &'a [&'a dyn RemoteDriver] {
+        match self {
+            Self::DrivenFrom(drivers) => drivers,
+            Self::Here | Self::Elsewhere(_) => &[],
+        }
+    }
 }

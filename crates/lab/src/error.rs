@@ -18,6 +18,7 @@ use rookery_host::{
 use rookery_oltp::OltpError;
 use rookery_stack::StackError;
 use rookery_store::StoreError;
+use rookery_web::ForeignRecording;
 
 /// Why a run could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -124,9 +125,31 @@ pub enum LabError {
         /// The trial.
         trial: u32,
     },
-    /// The driver of a study is on another machine.
-    #[error("the driver of this study is elsewhere, and no remote driver exists yet")]
+    /// The driver of a study is on other machines, and none was named.
+    #[error("the driver of this study is on other machines, and none is named")]
     DriverElsewhere,
+    /// Machines were named for a driver that is here.
+    #[error("machines are named for the driver, but the study keeps it on this one")]
+    DriverHere,
+    /// Something cannot be driven from other machines.
+    #[error("{what} cannot be driven from other machines")]
+    NotDrivenElsewhere {
+        /// What.
+        what: &'static str,
+        /// What can.
+        help: &'static str,
+    },
+    /// A driver on another machine does not answer any more.
+    #[error("the driver on host {host} was lost: {reason}")]
+    DriverLost {
+        /// Its name.
+        host: String,
+        /// Why, in words.
+        reason: String,
+    },
+    /// A driver on another machine sent what is no record of its load.
+    #[error(transparent)]
+    Recording(ForeignRecording),
     /// The machines of a run do not have the CPUs that its plan is for.
     #[error("host {host} lends other CPUs than the plan is for")]
     OtherCpus {
@@ -295,7 +318,11 @@ impl Diagnosis for LabError {
             Self::Busy { .. } => "lab::busy",
             Self::Rehearsal { source, .. } => source.code(),
             Self::NoPoint { .. } => "lab::no-point",
-            Self::DriverElsewhere => "lab::driver-elsewhere",
+            Self::DriverElsewhere | Self::DriverHere | Self::NotDrivenElsewhere { .. } => {
+                "lab::driver-elsewhere"
+            }
+            Self::DriverLost { .. } => "lab::driver-lost",
+            Self::Recording(_) => "lab::recording",
             Self::OtherCpus { .. } => "lab::other-cpus",
             Self::NoLabLeft => "lab::no-lab-left",
             Self::Elsewhere { .. } => "lab::elsewhere",
@@ -354,8 +381,16 @@ impl Diagnosis for LabError {
                 "`rookery run --resume --spread HOSTS.toml` goes on when hosts answer again"
             }
             Self::DriverElsewhere => {
-                "remove `driver = \"elsewhere\"` from [host]: the driver then has CPUs of this host"
+                "name them with `--drivers HOSTS.toml`, or remove `driver = \"elsewhere\"` from \
+                 [host]: the driver then has CPUs of this host"
             }
+            Self::DriverHere => "leave --drivers out, or put `driver = \"elsewhere\"` into [host]",
+            Self::NotDrivenElsewhere { help, .. } => help,
+            Self::DriverLost { .. } => {
+                "`rookery run --resume --drivers HOSTS.toml` goes on when it answers again; trials \
+                 that were measured are kept"
+            }
+            Self::Recording(_) => "`rookery fleet up HOSTS.toml` copies this very build",
             Self::Left(_) => {
                 "remove what is named (`rookery clean` tries it again and says what stays), then \
                  resume the run: the trials that were measured are kept"

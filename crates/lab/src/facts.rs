@@ -19,9 +19,6 @@ use crate::{error::LabError, host_settings::check_profile, storage, tiers::part_
 /// What is missing, with its help; a profile or a setting that is unknown or has no value for one
 /// of the guests.
 pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
-    if plan.driver_cpus.is_empty() {
-        return Err(LabError::DriverElsewhere);
-    }
     for study in plan.variants.iter().flat_map(Variant::studies) {
         let Some(stack) = rookery_stack::open(study)?.guests() else {
             continue;

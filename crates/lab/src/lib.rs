@@ -17,6 +17,7 @@ mod elsewhere;
 mod error;
 mod event;
 mod facts;
+mod far_users;
 mod group_context;
 mod growth;
 mod guest_set;
@@ -38,18 +39,22 @@ mod storage;
 mod targets;
 mod tiers;
 mod trial;
+mod trial_load;
 mod workloads;
 
 pub use ceiling::{CEILINGS, CeilingListener, Gauge, ceilings};
 pub use changes::{ChangeError, MOST_REPEATS, PlanChange, PlanChanges};
 pub use conduct::{Conductor, Summary};
-pub use elsewhere::{Labs, RemoteEnd, RemoteError, RemoteLab, TrialOrder};
+pub use elsewhere::{
+    DrivenPart, Labs, PartOrder, RemoteDriver, RemoteEnd, RemoteError, RemoteLab, TrialOrder,
+};
 pub use error::{LabError, TrialError};
 pub use event::{
     Event, GroupDetail, GuestDetail, Headline, Listener, LoadDetail, LoadEnd, LoadLimit,
     LoadedGroup, LoadedGuest, MOST_TOLD,
 };
 pub use facts::{check_plan, describe_host, host_facts};
+pub use far_users::own_address_towards;
 pub use host_settings::check_profile;
 pub use lab_pool::labels;
 pub use labels::{LabelError, MOST_TAGS, RunLabels};

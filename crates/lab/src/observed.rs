@@ -2,6 +2,7 @@
 
 use rookery_monitor::Observations;
 use rookery_stats::Measurement;
+use rookery_store::Tuning;
 
 /// What was seen while a load was on.
 pub(crate) struct Observed {
@@ -11,4 +12,6 @@ pub(crate) struct Observed {
     pub(crate) seen: Observations,
     /// A database that did not say what its buffers did: its guest and why, in words.
     pub(crate) silent: Option<String>,
+    /// What is known of drivers on other machines.
+    pub(crate) drivers: Vec<Tuning>,
 }

@@ -6,8 +6,8 @@ use rookery_guest::RunDirs;
 use rookery_store::{RunHeader, Store};
 
 use crate::{
-    clock::now, conduct::Conductor, error::LabError, facts::check_plan, lab_pool::LabPool,
-    run_dir::RunDir, trial::TrialEnd,
+    clock::now, conduct::Conductor, error::LabError, facts::check_plan, far_users,
+    lab_pool::LabPool, run_dir::RunDir, trial::TrialEnd,
 };
 
 /// How a trial for another machine ended.
@@ -37,6 +37,7 @@ impl Conductor<'_> {
             .map_err(|error| LabError::file("make the directory of runs", &self.runs, error))?;
         let dir = RunDir::create(&self.runs, "trial")?;
         self.keep_to_grammar(header, &dir.store())?;
+        far_users::check(&header.plan, &[])?;
         check_plan(&header.plan, &self.templates)?;
         let header = RunHeader {
             run_id: dir.run().to_string(),

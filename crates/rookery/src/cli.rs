@@ -253,6 +253,10 @@ pub(crate) struct RunArgs {
     /// ready
     #[arg(long, value_name = "HOSTS.toml", conflicts_with = "confirm_target")]
     pub(crate) spread: Option<PathBuf>,
+    /// Drive users from the hosts of this file, which `rookery fleet up` has made ready; the study
+    /// says `driver = "elsewhere"` in [host]
+    #[arg(long, value_name = "HOSTS.toml", conflicts_with = "spread")]
+    pub(crate) drivers: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) places: Places,
 }

@@ -268,6 +268,10 @@ impl From<LabError> for Failure {
         }
         let code = match &error {
             LabError::DriverElsewhere
+            | LabError::DriverHere
+            | LabError::NotDrivenElsewhere { .. }
+            | LabError::DriverLost { .. }
+            | LabError::Recording(_)
             | LabError::Topology(_)
             | LabError::Settings(_)
             | LabError::Fio(_)

@@ -4,7 +4,7 @@ use rookery_host::RunId;
 use rookery_stats::HostSize;
 use rookery_study::{Plan, Point, Study, Trial};
 
-use crate::{context::LabContext, group_context::GroupContext};
+use crate::{context::LabContext, elsewhere::RemoteDriver, group_context::GroupContext};
 
 /// Everything that the trials of one run share. The context is that of the first lab.
 #[derive(Clone, Copy)]
@@ -14,6 +14,8 @@ pub(crate) struct TrialRunner<'a> {
     pub(crate) run: &'a RunId,
     /// The machine.
     pub(crate) host: HostSize,
+    /// Drivers on other machines; none where users are driven from this one.
+    pub(crate) drivers: &'a [&'a dyn RemoteDriver],
 }
 
 /// One trial: its point, and what each of its groups needs.

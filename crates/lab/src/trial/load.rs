@@ -18,11 +18,17 @@ use crate::{
     guest_set::GuestSet,
     observed::Observed,
     targets::Targets,
-    workloads::{self, LoadRequest, TrialLoad, group_seed},
+    trial_load::TrialLoad,
+    workloads::{self, LoadRequest, group_seed},
 };
 
 /// Time between two samples of resources.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+
+/// Until the start of users that are driven from here.
+const START_DELAY: Duration = Duration::from_millis(200);
+/// The same from other machines: orders travel, and networks are made there.
+const FAR_START_DELAY: Duration = Duration::from_secs(2);
 
 /// Put the loads of all groups on while watching the guests: one that dies ends the load.
 ///
@@ -33,7 +39,7 @@ pub(crate) fn observe(
     trial: &TrialContext<'_>,
     guests: &mut GuestSet<'_>,
 ) -> Result<Observed, Failure> {
-    let loads = loads(runner, trial, guests);
+    let loads = loads(runner, trial, guests)?;
     let Some(first) = loads.first() else {
         return Err(LabError::NotSimulated.into());
     };
@@ -58,7 +64,7 @@ pub(crate) fn observe(
     let (measured, seen) = samplers
         .run(guests.guests_mut(), runner.context.stop, |state| {
             told.started();
-            drive_all(&loads, state, &told)
+            drive_all(&loads, start_delay(runner), state, &told)
         })
         .map_err(LabError::Sampling)?;
     let mut measured = measured?;
@@ -67,15 +73,25 @@ pub(crate) fn observe(
         measured,
         seen,
         silent,
+        drivers: loads.iter().flat_map(|load| load.facts()).collect(),
     })
 }
 
+/// From the decision to start until the first user: every thread of every driver must be up by then.
+fn start_delay(runner: &TrialRunner<'_>) -> Duration {
+    if runner.drivers.is_empty() {
+        START_DELAY
+    } else {
+        FAR_START_DELAY
+    }
+}
+
 /// The load of each group that has users.
-fn loads(
-    runner: &TrialRunner<'_>,
+fn loads<'l>(
+    runner: &TrialRunner<'l>,
     trial: &TrialContext<'_>,
     guests: &GuestSet<'_>,
-) -> Vec<Box<dyn TrialLoad>> {
+) -> Result<Vec<Box<dyn TrialLoad + 'l>>, Failure> {
     let load = |(place, group): (usize, &GroupContext<'_>)| {
         let targets = Targets::new(
             group.context.lab,
@@ -91,18 +107,24 @@ fn loads(
             driver_cpus: &group.driver_cpus,
             targets: &targets,
         };
-        workloads::load(&request, &group.stack)
+        let load = workloads::load(&request, &group.stack);
+        if runner.drivers.is_empty() {
+            Ok(load)
+        } else {
+            Ok(load.driven_from(runner.run, runner.drivers)?)
+        }
     };
     trial.loaded().enumerate().map(load).collect()
 }
 
 /// Put all loads on at one common start.
 fn drive_all(
-    loads: &[Box<dyn TrialLoad>],
+    loads: &[Box<dyn TrialLoad + '_>],
+    start_delay: Duration,
     state: &LoadState,
     told: &LoadReporter<'_>,
 ) -> Result<Vec<Measurement>, Failure> {
-    let start = &CommonStart::new(loads.len());
+    let start = &CommonStart::new(loads.len(), start_delay);
     let all: Vec<Result<Measurement, Failure>> = thread::scope(|scope| {
         let drivers = loads.iter().enumerate().map(|(place, load)| {
             scope.spawn(move || {

@@ -247,6 +247,7 @@ impl<'a> TrialRunner<'a> {
             measured,
             seen,
             silent,
+            drivers,
         } = observed;
         let limits = trial.point.each_guest().map(|guest| guest.group.memory_mib);
         let starved = casualties(guests.guests(), &seen.deaths, &limits.collect::<Vec<_>>());
@@ -262,6 +263,7 @@ impl<'a> TrialRunner<'a> {
         let audits = audits(trial, guests, &measured, (&seen.deaths, &starved));
         let mut tunings = tunings(guests.guests(), at_start, &at_end);
         tunings.extend(silent.as_deref().map(workloads::silent_tuning));
+        tunings.extend(drivers);
         let names = guests.names();
         let placed = placed(trial, &names, &seen.placement);
         tunings.extend(placed.tunings);

@@ -10,12 +10,9 @@ mod sql;
 mod web2005;
 mod web_users;
 
-use std::{
-    sync::atomic::AtomicBool,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
-use rookery_driver::{OperationId, Phases, Progress};
+use rookery_driver::{OperationId, Phases};
 use rookery_guest::Guest;
 use rookery_monitor::DatabaseLook;
 use rookery_stack::{BuiltStack, DatabaseProbe};
@@ -29,29 +26,10 @@ use crate::{
     error::{Failure, LabError},
     offered::phases,
     targets::Targets,
+    trial_load::TrialLoad,
 };
 
 pub(crate) use orderentry::Calibration;
-
-/// The load of one trial, ready to be put on.
-pub(crate) trait TrialLoad: Sync {
-    /// CPUs of the driver.
-    fn cpus(&self) -> &[u32];
-
-    /// Its phases.
-    fn phases(&self) -> &Phases;
-
-    /// Put it on. `start` gives the common start of all users, when all are ready.
-    ///
-    /// # Errors
-    /// When no load was put on.
-    fn drive(
-        &self,
-        start: &(dyn Fn() -> Instant + Sync),
-        stop: &AtomicBool,
-        progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<Measurement, Failure>;
-}
 
 /// What the load of one group of a trial follows from.
 #[derive(Clone, Copy)]

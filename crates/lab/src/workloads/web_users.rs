@@ -7,13 +7,16 @@ use std::{
 };
 
 use rookery_driver::{Phases, Progress};
+use rookery_host::RunId;
 use rookery_stats::{Measurement, Pacing};
 use rookery_web::{Assignment, Config, Limits, Script};
 use rookery_workload::DelayDistribution;
 
 use super::{LoadRequest, TrialLoad};
 use crate::{
+    elsewhere::RemoteDriver,
     error::{Failure, LabError},
+    far_users::FarUsers,
     offered::driver_load,
 };
 
@@ -37,6 +40,14 @@ impl TrialLoad for Users {
     ) -> Result<Measurement, Failure> {
         let measured = rookery_web::run(&self.0, start(), stop, progress);
         Ok(measured.map_err(LabError::Driver)?)
+    }
+
+    fn driven_from<'d>(
+        self: Box<Self>,
+        run: &'d RunId,
+        drivers: &'d [&'d dyn RemoteDriver],
+    ) -> Result<Box<dyn TrialLoad + 'd>, LabError> {
+        Ok(Box::new(FarUsers::new(self.0, run, drivers)))
     }
 }
 

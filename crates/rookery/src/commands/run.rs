@@ -3,7 +3,7 @@
 use std::{env, fs, net::IpAddr, path::Path, sync::OnceLock};
 
 use rookery_analysis::{Run, TrialData, search};
-use rookery_lab::{Conductor, Event, Labs, RemoteLab, Summary};
+use rookery_lab::{Conductor, Event, Labs, RemoteDriver, RemoteLab, Summary};
 use rookery_model::search::Ending;
 use rookery_store::{Store, TrialStatus};
 use rookery_study::Measure;
@@ -20,17 +20,23 @@ use crate::{
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     // Without --resume the command line demands one.
     let study = args.study.as_deref().unwrap_or("latest");
-    let hosts = args.spread.as_deref().map(fleet::hosts).transpose()?;
+    let named = args.spread.as_deref().or(args.drivers.as_deref());
+    let hosts = named.map(fleet::hosts).transpose()?;
     let agents = hosts.as_ref().map(fleet::agents).transpose()?;
-    let labs: Option<Vec<&dyn RemoteLab>> = agents
-        .as_ref()
-        .map(|agents| agents.iter().map(|agent| agent as &dyn RemoteLab).collect());
+    let agents = agents.as_deref().unwrap_or_default();
+    let labs: Vec<&dyn RemoteLab> = agents.iter().map(|agent| agent as _).collect();
+    let drivers: Vec<&dyn RemoteDriver> = agents.iter().map(|agent| agent as _).collect();
+    let labs = match (&args.spread, &args.drivers) {
+        (Some(_), _) => Labs::Elsewhere(&labs),
+        (None, Some(_)) => Labs::DrivenFrom(&drivers),
+        (None, None) => Labs::Here,
+    };
     let manner = Manner {
         quiet: args.quiet,
         json: args.json,
         confirmed: &args.confirm_target,
         live: Some(&args.live),
-        labs: labs.as_deref().map_or(Labs::Here, Labs::Elsewhere),
+        labs,
     };
     conduct(&args.places, &manner, |conductor| {
         if args.resume {
@@ -137,7 +143,7 @@ pub(crate) fn log_event(event: &Event) {
 fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summary, Failure> {
     let document = check::load(path, args.choice.choices())?;
     let plan = match conductor.labs {
-        Labs::Here => check::plan(&document, &args.places.runs)?,
+        Labs::Here | Labs::DrivenFrom(_) => check::plan(&document, &args.places.runs)?,
         Labs::Elsewhere(labs) => check::plan_for(&document, &fleet::facts(labs)?)?,
     };
     networks::refuse_unconfirmed(&plan, &args.confirm_network)?;

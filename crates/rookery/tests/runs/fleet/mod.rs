@@ -1,5 +1,6 @@
 //! `rookery fleet` on pretend hosts.
 
+mod drivers;
 mod hosts;
 mod spread;
 

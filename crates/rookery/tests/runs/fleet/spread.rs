@@ -82,11 +82,11 @@ vcpus = 1
     )
 }
 
-fn rows<'a>(run: &'a Value, table: &str) -> &'a Vec<Value> {
+pub(super) fn rows<'a>(run: &'a Value, table: &str) -> &'a Vec<Value> {
     run[table].as_array().unwrap_or_else(|| panic!("{table}"))
 }
 
-fn number(of: &Value, key: &str) -> u64 {
+pub(super) fn number(of: &Value, key: &str) -> u64 {
     of[key].as_u64().unwrap_or_else(|| panic!("{key} in {of}"))
 }
 
@@ -125,12 +125,12 @@ fn each_trial_once(run: &Value) {
     }
 }
 
-fn up(hosts: &PretendHosts<'_>, file: &str) {
+pub(super) fn up(hosts: &PretendHosts<'_>, file: &str) {
     let up = hosts.rookery(&["fleet", "up", file]);
     assert_eq!(code(&up), 0, "{}", text(&up.stderr));
 }
 
-fn down(hosts: &PretendHosts<'_>, file: &str, count: usize) -> Output {
+pub(super) fn down(hosts: &PretendHosts<'_>, file: &str, count: usize) -> Output {
     let down = hosts.rookery(&["fleet", "down", file]);
     assert_eq!(code(&down), 0, "{}", text(&down.stderr));
     for number in 0..count {
@@ -140,13 +140,13 @@ fn down(hosts: &PretendHosts<'_>, file: &str, count: usize) -> Output {
 }
 
 /// A run whose events are heard.
-struct Running {
+pub(super) struct Running {
     child: Child,
     lines: Box<dyn Iterator<Item = String>>,
 }
 
 impl Running {
-    fn start(hosts: &PretendHosts<'_>, args: &[&str]) -> Self {
+    pub(super) fn start(hosts: &PretendHosts<'_>, args: &[&str]) -> Self {
         let mut child = hosts
             .command(args)
             .stdout(Stdio::piped())
@@ -158,7 +158,7 @@ impl Running {
     }
 
     /// Hear until so many events of a kind came.
-    fn hear(&mut self, event: &str, count: usize) {
+    pub(super) fn hear(&mut self, event: &str, count: usize) {
         let wanted = format!("\"event\":\"{event}\"");
         let heard = self
             .lines
@@ -169,14 +169,14 @@ impl Running {
         assert_eq!(heard, count, "the run ended early");
     }
 
-    fn wait(mut self) -> i32 {
+    pub(super) fn wait(mut self) -> i32 {
         self.lines.by_ref().for_each(drop);
         self.child.wait().expect("it ends").code().unwrap_or(-1)
     }
 }
 
 /// The agent of a pretend host that performs trials.
-fn agent_of(hosts: &PretendHosts<'_>, number: usize) -> Option<u32> {
+pub(super) fn agent_of(hosts: &PretendHosts<'_>, number: usize) -> Option<u32> {
     let program = hosts
         .directory(number)
         .join("rookery")
@@ -190,7 +190,7 @@ fn agent_of(hosts: &PretendHosts<'_>, number: usize) -> Option<u32> {
     })
 }
 
-fn kill(pid: u32) {
+pub(super) fn kill(pid: u32) {
     let pid = i32::try_from(pid)
         .ok()
         .and_then(Pid::from_raw)
