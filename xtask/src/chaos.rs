@@ -24,8 +24,8 @@ usage: cargo xtask chaos [--kills N] [--seed S] [--kinds NAME,..] [--jobs N] [--
 
   --kills N       interruptions, shared among the kinds (40)
   --seed S        of moments and ways (1); the same seed draws the same
-  --kinds NAME,.. containers, volumes, database, settings, lamp, lamp-build, machines,
-                  machines-build (all)
+  --kinds NAME,.. containers, volumes, database, settings, lamp, cms-storage, lamp-build,
+                  machines, machines-build (all)
   --jobs N        kinds that are interrupted at the same time (3)
   --templates DIR where templates are kept, to spare their building (a directory of its own)
   --program FILE  the `rookery` that is interrupted (this tree's, which is built first)

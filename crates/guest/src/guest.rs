@@ -8,7 +8,7 @@ use crate::{
     counters::MachineProbe,
     error::{GuestError, StepError},
     health::Health,
-    storage::InForce,
+    storage::{InForce, VolumeFault, VolumeLook},
 };
 
 /// What is attempted where a command of the user is run.
@@ -91,6 +91,12 @@ pub trait Guest: Send {
     /// nothing was asked. A guest that runs tells all.
     fn in_force(&self) -> Vec<InForce> {
         Vec::new()
+    }
+    /// What is wrong with the volume that holds its data; `None` where nothing is seen to be, and of
+    /// guests that have none.
+    fn volume_fault(&self, look: VolumeLook) -> Option<VolumeFault> {
+        let _ = look;
+        None
     }
     /// Run a command of the user where its programs are, to its end.
     ///

@@ -73,7 +73,7 @@ pub use rookery_study::vm_shape::{
     NetworkShape, Pins, Pool, VmShape,
 };
 pub use spec::{CpuTime, FileReaders, GuestFile, GuestSpec, GuestUser};
-pub use storage::{InForce, Provision, Volume};
+pub use storage::{InForce, Provision, Volume, VolumeFault, VolumeLook};
 pub use template::{
     Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,
     Versions, build_template, content_digest, patient, remove_templates, short_digest, templates,

@@ -27,7 +27,7 @@ use self::system::{Computed, Demands};
 use crate::{
     error::LabError,
     targets::{Target, Targets},
-    trial::{Evidence, Measured, Told, TrialEnd, TrialRunner, audit, judge, texts},
+    trial::{Casualties, Evidence, Measured, Told, TrialEnd, TrialRunner, audit, judge, texts},
     workloads::{ComputedLoad, LoadRequest, computed_load, computed_row},
 };
 
@@ -222,8 +222,7 @@ pub(crate) fn compute_trial(
         kernel: Vec::new(),
         clock_step: None,
         strayed: Vec::new(),
-        deaths: Vec::new(),
-        starved: Vec::new(),
+        casualties: Casualties::default(),
         logs: Vec::new(),
         tunings: Vec::new(),
         ready_s: 0.0,

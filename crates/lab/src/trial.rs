@@ -11,6 +11,7 @@ mod record;
 mod runner;
 mod template_loads;
 
+pub(crate) use casualties::Casualties;
 pub(crate) use context::TrialRunner;
 pub(crate) use judgement::{Evidence, Measured, Told, audit, ended, judge, texts};
 pub(crate) use record::{failed, reason};

@@ -1,4 +1,4 @@
-//! Whether the guests live while the load is on.
+//! Whether the guests live, and their volumes hold, while the load is on.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{Guest, GuestState};
+use rookery_guest::{Guest, GuestState, VolumeFault, VolumeLook};
 use serde::{Deserialize, Serialize};
 
 use crate::LoadState;
@@ -23,12 +23,39 @@ pub struct GuestDeath {
     pub reason: String,
 }
 
-/// Watch the guests until the load is over. The first that die end the load; so does `stop`.
-pub(crate) fn watch(
-    guests: &mut [Box<dyn Guest>],
-    state: &LoadState,
-    stop: &AtomicBool,
-) -> Vec<GuestDeath> {
+/// A guest whose volume is full or fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StorageLoss {
+    /// Name of the guest.
+    pub guest: String,
+    /// What is wrong with its volume.
+    pub fault: VolumeFault,
+}
+
+impl StorageLoss {
+    /// The guests of which this is so now.
+    #[must_use]
+    pub fn all(guests: &[Box<dyn Guest>], look: VolumeLook) -> Vec<Self> {
+        let losses = guests.iter().filter_map(|guest| {
+            Some(Self {
+                guest: guest.name().to_owned(),
+                fault: guest.volume_fault(look)?,
+            })
+        });
+        losses.collect()
+    }
+}
+
+/// What ended a load early.
+#[derive(Debug, Default)]
+pub(crate) struct Losses {
+    pub(crate) deaths: Vec<GuestDeath>,
+    pub(crate) storage: Vec<StorageLoss>,
+}
+
+/// Watch the guests until the load is over. The first that die, or whose storage does not hold, end
+/// the load; so does `stop`.
+pub(crate) fn watch(guests: &mut [Box<dyn Guest>], state: &LoadState, stop: &AtomicBool) -> Losses {
     while !state.is_over() {
         if stop.load(Ordering::Relaxed) {
             state.end_early().store(true, Ordering::Relaxed);
@@ -43,11 +70,12 @@ pub(crate) fn watch(
                 GuestState::Created | GuestState::Running => None,
             })
             .collect();
-        if !deaths.is_empty() {
+        let storage = StorageLoss::all(guests, VolumeLook::Passing);
+        if !(deaths.is_empty() && storage.is_empty()) {
             state.end_early().store(true, Ordering::Relaxed);
-            return deaths;
+            return Losses { deaths, storage };
         }
         thread::sleep(WATCH_EVERY);
     }
-    Vec::new()
+    Losses::default()
 }

@@ -20,7 +20,7 @@ mod schedule;
 
 pub use config::SamplerConfig;
 pub use databases::DatabaseLook;
-pub use deaths::GuestDeath;
+pub use deaths::{GuestDeath, StorageLoss};
 pub use host::host_probe;
 pub use programs::look_around;
 pub use samplers::{Observations, Samplers};

@@ -9,7 +9,7 @@ use rookery_stats::{KernelCount, MachineLook, OtherProgram, ResourceSample, chec
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DatabaseLook, GuestDeath, LoadState, SamplerConfig,
+    DatabaseLook, GuestDeath, LoadState, SamplerConfig, StorageLoss,
     clocks::BothClocks,
     databases::watch_databases,
     deaths,
@@ -38,6 +38,8 @@ pub struct Observations {
     pub databases: Vec<DatabaseLook>,
     /// Guests that died under the load, which ended it.
     pub deaths: Vec<GuestDeath>,
+    /// Guests whose volume was full or failed under the load, which ended it.
+    pub storage: Vec<StorageLoss>,
     /// A wall clock that was set meanwhile.
     pub clock_step: Option<Remark>,
 }
@@ -105,12 +107,13 @@ impl<'a> Samplers<'a> {
             let kernel = scope.spawn(|| watch_kernel(config, networks, state));
             let databases = scope.spawn(|| watch_databases(config, state));
             let machines = machines.map(|machines| scope.spawn(|| machines.watch(config, state)));
-            let deaths = scope.spawn(|| deaths::watch(guests, state, stop));
+            let losses = scope.spawn(|| deaths::watch(guests, state, stop));
             let result = {
                 // The threads wait for the end of the load, also where it panics.
                 let _finish = FinishOnDrop(state);
                 load(state)
             };
+            let losses = losses.join().unwrap_or_default();
             let observations = Observations {
                 resources: resources
                     .join()
@@ -122,7 +125,8 @@ impl<'a> Samplers<'a> {
                 other_programs: programs.join().unwrap_or_default(),
                 kernel: kernel.join().unwrap_or_default(),
                 databases: databases.join().unwrap_or_default(),
-                deaths: deaths.join().unwrap_or_default(),
+                deaths: losses.deaths,
+                storage: losses.storage,
                 clock_step: clocks.check(),
             };
             Ok((result, observations))
@@ -220,6 +224,10 @@ mod tests {
             deaths: vec![GuestDeath {
                 guest: "g2".to_owned(),
                 reason: "killed".to_owned(),
+            }],
+            storage: vec![StorageLoss {
+                guest: "g2".to_owned(),
+                fault: rookery_guest::VolumeFault::Full("0 KiB of 64 MiB are free".to_owned()),
             }],
             clock_step: Some(Remark::fault(FaultCode::Clock, "it was set".to_owned())),
         }

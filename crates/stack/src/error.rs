@@ -212,6 +212,9 @@ pub enum StackError {
         /// The workload.
         workload: &'static str,
     },
+    /// The device that holds the data of a guest fails.
+    #[error("the device of its data fails")]
+    StorageFailed,
     /// The caller asked to stop.
     #[error("stopped, as asked")]
     Stopped,
@@ -263,6 +266,7 @@ impl Diagnosis for StackError {
             Self::LoadStalled { .. } | Self::LoadBroken { .. } => "stack::load",
             Self::Builder { source, .. } => source.code(),
             Self::Copy { .. } | Self::Io { .. } => "stack::file",
+            Self::StorageFailed => "stack::storage",
             Self::NoPool { .. } => "stack::no-pool",
             Self::NoTiers | Self::NoTiersOfWorkload { .. } => "stack::no-tiers",
             Self::Stopped => "stack::stopped",
@@ -311,6 +315,7 @@ impl Diagnosis for StackError {
             Self::LoadStalled { .. } => "check that the disk is not full and not overloaded",
             Self::LoadBroken { .. } => "load again; if it happens again, report a defect",
             Self::Copy { .. } | Self::Io { .. } => "check that the disk has room",
+            Self::StorageFailed => "look into the kernel's log (`dmesg`)",
             Self::NoPool { .. } => "leave `hit_target` out of [workload]",
             Self::NoTiersOfWorkload { .. } => {
                 "leave `tier_of` out: each guest has its own database"

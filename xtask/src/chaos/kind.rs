@@ -15,6 +15,8 @@ pub(super) enum RunKind {
     Settings,
     /// LAMP containers on a root and a database that are there.
     Lamp,
+    /// A content-management site on volumes, held to so many writes per second.
+    CmsStorage,
     /// The building of that root and database.
     LampBuild,
     /// Virtual machines whose system is there.
@@ -24,12 +26,13 @@ pub(super) enum RunKind {
 }
 
 /// All of them, with their share of the kills and their names.
-const KINDS: [(RunKind, u32, &str); 8] = [
+const KINDS: [(RunKind, u32, &str); 9] = [
     (RunKind::Containers, 10, "containers"),
     (RunKind::Volumes, 6, "volumes"),
     (RunKind::Database, 6, "database"),
     (RunKind::Settings, 6, "settings"),
     (RunKind::Lamp, 6, "lamp"),
+    (RunKind::CmsStorage, 4, "cms-storage"),
     (RunKind::LampBuild, 2, "lamp-build"),
     (RunKind::Machines, 2, "machines"),
     (RunKind::MachinesBuild, 2, "machines-build"),
@@ -70,7 +73,7 @@ impl RunKind {
         Duration::from_millis(match self {
             Self::Containers | Self::Volumes | Self::Settings => 4_000,
             Self::Database => 6_000,
-            Self::Lamp => 12_000,
+            Self::Lamp | Self::CmsStorage => 12_000,
             Self::LampBuild => 30_000,
             Self::Machines => 45_000,
             Self::MachinesBuild => 60_000,
@@ -85,6 +88,10 @@ impl RunKind {
                     think_time = \"50ms\"\n\n[stack]\nkind = \"lamp\"\nbuffer_pool = \"warm\"\n";
         let database = "[workload]\nkind = \"orderentry\"\nprofile = \"mini\"\nwarehouses = 2\n\n\
                         [stack]\nkind = \"postgresql\"\n";
+        let cms = "[workload]\nkind = \"cms\"\nnodes = \"200 per guest\"\n\
+                   accounts = \"50 per guest\"\nthink_time = \"100ms\"\n\n[stack]\nkind = \"lamp\"\n\
+                   settings = { \"pages.anonymous_sessions\" = \"on\" }\n";
+        let limited = "\n[storage]\npool = \"volume\"\nwrite_iops = [\"none\", 400]\n";
         let volumes = "\n[storage]\npool = \"volume\"\nbarriers = [\"on\", \"off\"]\n";
         let (system, guest, extra, settings) = match self {
             Self::Containers => (embedded, "container\"\nmemory = \"128MiB per guest", "", ""),
@@ -104,6 +111,7 @@ impl RunKind {
             Self::Lamp | Self::LampBuild => {
                 (lamp, "container\"\nmemory = \"512MiB per guest", "", "")
             }
+            Self::CmsStorage => (cms, "container\"\nmemory = \"512MiB per guest", limited, ""),
             Self::Machines | Self::MachinesBuild => (
                 embedded,
                 "vm\"\nready_within = \"5min\"\nmemory = \"256MiB per guest",
@@ -115,6 +123,7 @@ impl RunKind {
             Self::Containers | Self::Volumes | Self::Settings => ("0.25", "[1, 2]", 3),
             Self::Database => ("1", "[1]", 4),
             Self::Lamp | Self::LampBuild => ("0.5", "[1]", 3),
+            Self::CmsStorage => ("0.5", "[1]", 2),
             Self::Machines | Self::MachinesBuild => ("1", "[1]", 1),
         };
         format!(

@@ -6,6 +6,7 @@
 //! A guest that is made with a [`Provision`] keeps its data there.
 
 mod ability;
+mod fault;
 mod in_force;
 mod provision;
 mod traces;
@@ -13,6 +14,7 @@ mod view;
 mod volume;
 
 pub(crate) use ability::{IoLimiter, StorageAbility, missing};
+pub use fault::{VolumeFault, VolumeLook};
 pub use in_force::InForce;
 pub(crate) use in_force::{io_readings, node_reading};
 pub use provision::Provision;

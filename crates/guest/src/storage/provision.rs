@@ -12,7 +12,10 @@ use rookery_host::{
 
 use serde::{Deserialize, Serialize};
 
-use super::volume::Volume;
+use super::{
+    fault::{VolumeFault, VolumeLook, volume_fault},
+    volume::Volume,
+};
 use crate::paths::remove_tree;
 
 /// What a guest gets beyond its shape. The default is nothing: any memory node, a clone in the
@@ -83,14 +86,19 @@ impl Store {
         }
     }
 
+    /// What is wrong with its volume; `None` of storage without one.
+    pub(crate) fn fault(&self, look: VolumeLook) -> Option<VolumeFault> {
+        volume_fault(self.volume.as_deref()?, look)
+    }
+
     /// Give back: the guest's directory, and the volume when it was its last guest.
     ///
     /// # Errors
     /// When something stays.
     pub(crate) fn release(&mut self) -> std::io::Result<()> {
-        if let Some(home) = &self.home {
-            remove_tree(home)?;
-            self.home = None;
+        if let Some(home) = self.home.take() {
+            // Of a device that fails nothing can be deleted; all of it goes with the volume.
+            let _ = remove_tree(&home);
         }
         match self.volume.take().and_then(Arc::into_inner) {
             Some(mut last) => last.remove(),

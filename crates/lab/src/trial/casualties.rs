@@ -1,7 +1,10 @@
 //! What became of guests that should have served.
 
-use rookery_guest::Guest;
-use rookery_monitor::GuestDeath;
+use rookery_guest::{Guest, VolumeFault, VolumeLook};
+use rookery_monitor::{GuestDeath, StorageLoss};
+use rookery_store::Reason;
+
+use super::record::with_help;
 
 /// A guest that lived to the end of the load, but lost processes for want of memory.
 #[derive(Clone, Debug)]
@@ -11,12 +14,67 @@ pub(crate) struct Starved {
     pub(crate) limit_mib: u64,
 }
 
+/// Guests that did not serve as they should have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Casualties {
+    /// Those that died under the load.
+    pub(crate) deaths: Vec<GuestDeath>,
+    /// Those that lack memory.
+    pub(crate) starved: Vec<Starved>,
+    /// Those whose volume is full or fails.
+    pub(crate) storage: Vec<StorageLoss>,
+}
+
+impl Casualties {
+    /// Those that were seen under the load, and those that are found after it. `limits_mib` = the
+    /// memory of each guest.
+    pub(super) fn after_load(
+        guests: &[Box<dyn Guest>],
+        deaths: Vec<GuestDeath>,
+        mut storage: Vec<StorageLoss>,
+        limits_mib: &[u64],
+    ) -> Self {
+        let later = StorageLoss::all(guests, VolumeLook::Thorough);
+        let new = |loss: &StorageLoss| storage.iter().all(|known| known.guest != loss.guest);
+        let later: Vec<_> = later.into_iter().filter(new).collect();
+        storage.extend(later);
+        Self {
+            starved: starved(guests, &deaths, limits_mib),
+            deaths,
+            storage,
+        }
+    }
+
+    /// Whether a guest died, or may be half dead for want of memory or of its device: its web server
+    /// still there, its database killed.
+    pub(super) fn has(&self, guest: &str) -> bool {
+        self.deaths.iter().any(|death| death.guest == guest)
+            || self.starved.iter().any(|starved| starved.guest == guest)
+            || self.device_failed(guest)
+    }
+
+    /// Whether what a guest holds cannot be read any more.
+    pub(super) fn device_failed(&self, guest: &str) -> bool {
+        let failed = |loss: &StorageLoss| matches!(loss.fault, VolumeFault::Failed(_));
+        let own = self.storage.iter().filter(|loss| loss.guest == guest);
+        own.into_iter().any(failed)
+    }
+
+    /// Why the trial failed: what ended the others first.
+    pub(super) fn reasons(&self) -> Vec<Reason> {
+        let deaths = self.deaths.iter().map(|death| {
+            let text = format!("guest {} died under load: {}", death.guest, death.reason);
+            Reason::new("guest-died", text)
+        });
+        let starved = self.starved.iter().map(starved_reason);
+        let mut reasons = storage_reasons(&self.storage);
+        reasons.extend(deaths.chain(starved));
+        reasons
+    }
+}
+
 /// The living that lack memory, each with its limit; of the dead, the reason of their death says it.
-pub(super) fn casualties(
-    guests: &[Box<dyn Guest>],
-    deaths: &[GuestDeath],
-    limits_mib: &[u64],
-) -> Vec<Starved> {
+fn starved(guests: &[Box<dyn Guest>], deaths: &[GuestDeath], limits_mib: &[u64]) -> Vec<Starved> {
     guests
         .iter()
         .zip(limits_mib)
@@ -30,9 +88,69 @@ pub(super) fn casualties(
         .collect()
 }
 
-/// Whether a guest died, or may be half dead for want of memory: its web server still there, its
-/// database killed.
-pub(super) fn is_casualty(guest: &str, deaths: &[GuestDeath], starved: &[Starved]) -> bool {
-    deaths.iter().any(|death| death.guest == guest)
-        || starved.iter().any(|starved| starved.guest == guest)
+fn starved_reason(starved: &Starved) -> Reason {
+    let Starved {
+        guest,
+        killed,
+        limit_mib,
+    } = starved;
+    let what = format!(
+        "guest {guest} ran out of memory under load: the kernel killed {killed} of its processes, \
+         its limit is {limit_mib} MiB"
+    );
+    let help = "raise `memory` in [guest], or choose a tuning that takes less";
+    Reason::new("out-of-memory", with_help(&what, help))
+}
+
+/// What is wrong with the volumes of guests, as reasons of a trial.
+pub(super) fn storage_reasons(losses: &[StorageLoss]) -> Vec<Reason> {
+    let reason = |loss: &StorageLoss| {
+        let guest = &loss.guest;
+        let (code, what, help) = match &loss.fault {
+            VolumeFault::Full(what) => (
+                "storage-full",
+                format!("the volume of guest {guest} is full: {what}"),
+                "make `size` in [storage] larger, or the load shorter",
+            ),
+            VolumeFault::Failed(what) => (
+                "storage-failed",
+                format!("the volume of guest {guest} fails: {what}"),
+                "look into the kernel's log (`dmesg`), and at the disk under the directory of runs",
+            ),
+        };
+        Reason::new(code, with_help(&what, help))
+    };
+    losses.iter().map(reason).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_is_named_before_the_deaths_that_it_caused() {
+        let loss = |guest: &str, fault| StorageLoss {
+            guest: guest.to_owned(),
+            fault,
+        };
+        let casualties = Casualties {
+            deaths: vec![GuestDeath {
+                guest: "g1".to_owned(),
+                reason: "exit code 1".to_owned(),
+            }],
+            starved: Vec::new(),
+            storage: vec![
+                loss("g1", VolumeFault::Failed("writing to it: EIO".to_owned())),
+                loss(
+                    "g2",
+                    VolumeFault::Full("0 KiB of 64 MiB are free".to_owned()),
+                ),
+            ],
+        };
+        let reasons = casualties.reasons();
+        let codes: Vec<&str> = reasons.iter().map(|reason| reason.code.as_str()).collect();
+        assert_eq!(codes, ["storage-failed", "storage-full", "guest-died"]);
+        assert!(casualties.has("g1") && casualties.device_failed("g1"));
+        assert!(!casualties.has("g2"), "its database can be read");
+    }
 }

@@ -14,7 +14,7 @@ use rookery_workload::{Counters, Proof};
 use rookery_monitor::GuestDeath;
 use rookery_stack::{AuditScope, Found};
 
-use super::{casualties::Starved, record::with_help};
+use super::casualties::Casualties;
 use crate::{
     error::TrialError,
     event::{Event, Headline, LoadEnd},
@@ -57,14 +57,14 @@ pub(crate) struct Evidence<'a> {
     /// Guests that were not kept on their CPUs.
     pub(crate) strayed: Vec<Reason>,
     pub(crate) audits: Vec<GuestAudit>,
-    pub(crate) deaths: Vec<GuestDeath>,
-    pub(crate) starved: Vec<Starved>,
+    pub(crate) casualties: Casualties,
     pub(crate) logs: Vec<GuestLog>,
     pub(crate) tunings: Vec<Tuning>,
     pub(crate) ready_s: f64,
 }
 
-/// Judge a trial. The order of accusations: a dead or silent guest or a lost order fails it; a
+/// Judge a trial. The order of accusations: storage that does not hold, a dead or silent guest or a
+/// lost order fails it; a
 /// driver at fault, or no steady state, makes it void; only then is QoS judged.
 ///
 /// A trial of groups stands and falls as a whole: what makes one of them void makes the trial void,
@@ -80,32 +80,12 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
         clock_step,
         strayed,
         audits,
-        deaths,
-        starved,
+        casualties,
         logs,
         tunings,
         ready_s,
     } = evidence;
-    let mut failures: Vec<Reason> = deaths
-        .iter()
-        .map(|death| {
-            let text = format!("guest {} died under load: {}", death.guest, death.reason);
-            Reason::new("guest-died", text)
-        })
-        .collect();
-    failures.extend(starved.iter().map(|starved| {
-        let Starved {
-            guest,
-            killed,
-            limit_mib,
-        } = starved;
-        let what = format!(
-            "guest {guest} ran out of memory under load: the kernel killed {killed} of its \
-             processes, its limit is {limit_mib} MiB"
-        );
-        let help = "raise `memory` in [guest], or choose a tuning that takes less";
-        Reason::new("out-of-memory", with_help(&what, help))
-    }));
+    let mut failures = casualties.reasons();
     failures.extend(
         audits
             .iter()

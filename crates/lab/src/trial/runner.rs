@@ -2,9 +2,9 @@
 
 use std::{fs::File, path::Path, time::Instant};
 
-use rookery_guest::GuestError;
+use rookery_guest::{GuestError, VolumeLook};
 use rookery_host::residence::Residence;
-use rookery_monitor::GuestDeath;
+use rookery_monitor::StorageLoss;
 use rookery_stack::{AuditScope, EffectiveSetting, Found, OpenStack, StackError};
 use rookery_stats::{GuestMeasurement, Measurement};
 use rookery_store::{GuestAudit, Reason, Store, TrialRecord, Tuning};
@@ -12,7 +12,7 @@ use rookery_study::{GuestKind, Point, Trial};
 use rookery_workload::Counters;
 
 use super::{
-    casualties::{Starved, casualties, is_casualty},
+    casualties::{Casualties, storage_reasons},
     context::{TrialContext, TrialRunner},
     judgement::{Evidence, Measured, Told, audit, judge, texts},
     load::observe,
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     context::LabContext,
-    error::{Failure, LabError},
+    error::{Failure, LabError, TrialError},
     event::Event,
     group_context::GroupContext,
     guest_set::GuestSet,
@@ -167,13 +167,25 @@ impl<'a> TrialRunner<'a> {
                 loads: of_templates(trial),
                 ..record
             },
-            Err(Failure::Trial(error)) => TrialRecord {
-                logs: logs(guests.guests()),
-                ..failed(&reason(&error), began.elapsed().as_secs_f64())
-            },
+            Err(Failure::Trial(error)) => self.without_load(&guests, &error, began),
             Err(Failure::Run(error)) => return Err(error),
         };
         self.finish(guests, record, began)
+    }
+
+    /// The record of a trial whose guests did not come to their load; storage that does not hold is
+    /// named first.
+    fn without_load(
+        &self,
+        guests: &GuestSet<'_>,
+        error: &TrialError,
+        began: Instant,
+    ) -> TrialRecord {
+        let losses = StorageLoss::all(guests.guests(), VolumeLook::Thorough);
+        let mut record = failed(&reason(error), began.elapsed().as_secs_f64());
+        record.reasons.splice(0..0, storage_reasons(&losses));
+        record.logs = logs(guests.guests());
+        record
     }
 
     /// Remove the guests of a trial, and put the settings of the host back.
@@ -250,17 +262,22 @@ impl<'a> TrialRunner<'a> {
             drivers,
         } = observed;
         let limits = trial.point.each_guest().map(|guest| guest.group.memory_mib);
-        let starved = casualties(guests.guests(), &seen.deaths, &limits.collect::<Vec<_>>());
+        let casualties = Casualties::after_load(
+            guests.guests(),
+            seen.deaths,
+            seen.storage,
+            &limits.collect::<Vec<_>>(),
+        );
         // The dead cannot be asked, and of a guest that is too busy to answer the audit matters
         // more.
         let at_end = guests.try_each(&trial.groups, |group, index, context, guest| {
-            if is_casualty(guest.name(), &seen.deaths, &starved) {
+            if casualties.has(guest.name()) {
                 return Ok(Vec::new());
             }
             group.settings(context, guest, index)
         });
         let at_end: Vec<_> = at_end.into_iter().map(Result::unwrap_or_default).collect();
-        let audits = audits(trial, guests, &measured, (&seen.deaths, &starved));
+        let audits = audits(trial, guests, &measured, &casualties);
         let mut tunings = tunings(guests.guests(), at_start, &at_end);
         tunings.extend(silent.as_deref().map(workloads::silent_tuning));
         tunings.extend(drivers);
@@ -276,8 +293,7 @@ impl<'a> TrialRunner<'a> {
             kernel: seen.kernel,
             clock_step: seen.clock_step,
             audits,
-            deaths: seen.deaths,
-            starved,
+            casualties,
             logs: logs(guests.guests()),
             strayed: placed.strayed,
             tunings,
@@ -328,14 +344,17 @@ fn audits(
     trial: &TrialContext<'_>,
     guests: &mut GuestSet<'_>,
     measured: &[Measurement],
-    (deaths, starved): (&[GuestDeath], &[Starved]),
+    casualties: &Casualties,
 ) -> Vec<GuestAudit> {
     tracing::debug!("guests are audited");
     let found = guests.try_each(&trial.groups, |group, _, context, guest| {
         if group.stack.guests().audit_scope() == AuditScope::Nothing {
             return Ok(Found::default());
         }
-        let died = is_casualty(guest.name(), deaths, starved);
+        if casualties.device_failed(guest.name()) {
+            return Err(StackError::StorageFailed);
+        }
+        let died = casualties.has(guest.name());
         group.stack.guests().audit(context, guest, died)
     });
     let names = guests.names();
@@ -350,7 +369,7 @@ fn audits(
             continue;
         }
         let told = told(trial, measured, index, name);
-        audits.extend(told.map(|told| audit(&told, found, scope, deaths)));
+        audits.extend(told.map(|told| audit(&told, found, scope, &casualties.deaths)));
     }
     audits
 }

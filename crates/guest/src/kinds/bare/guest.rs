@@ -35,7 +35,7 @@ use crate::{
     phase::{end_reason, out_of_memory},
     processes::kill_labelled,
     spec::GuestSpec,
-    storage::{InForce, Store, io_readings},
+    storage::{InForce, Store, VolumeFault, VolumeLook, io_readings},
     template::Template,
 };
 
@@ -233,6 +233,10 @@ impl Guest for BareGuest {
             Some(child) => family_probe(child.id()),
             None => Box::new(Vec::new),
         }
+    }
+
+    fn volume_fault(&self, look: VolumeLook) -> Option<VolumeFault> {
+        self.store.fault(look)
     }
 
     fn in_force(&self) -> Vec<InForce> {

@@ -38,7 +38,7 @@ use crate::{
     paths::{CloneClaim, open_directory, prepare, remove_tree},
     phase::{Phase, end_reason, out_of_memory},
     spec::GuestSpec,
-    storage::{InForce, Store, io_readings, node_reading},
+    storage::{InForce, Store, VolumeFault, VolumeLook, io_readings, node_reading},
     template::{LIBRARIES, LOADER, PROGRAM, Template},
 };
 
@@ -407,6 +407,10 @@ impl Guest for ContainerGuest {
     #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %self.spec.name))]
     fn run(&self, command: &GuestCommand) -> Result<CommandEnd, GuestError> {
         self.exec(command).map_err(self.fail(RUN_STEP))
+    }
+
+    fn volume_fault(&self, look: VolumeLook) -> Option<VolumeFault> {
+        self.store.fault(look)
     }
 
     fn in_force(&self) -> Vec<InForce> {

@@ -46,7 +46,7 @@ use crate::{
     phase::{Phase, end_reason},
     processes::kill_labelled,
     spec::GuestSpec,
-    storage::{InForce, Store, io_readings},
+    storage::{InForce, Store, VolumeFault, VolumeLook, io_readings},
     template::{LIBRARIES, LOADER, PROGRAM, Template},
 };
 
@@ -451,6 +451,10 @@ impl Guest for VmGuest {
     fn process_probe(&self) -> ProcessProbe {
         let (cgroups, group) = (self.shared.cgroups.clone(), self.group.clone());
         Box::new(move || cgroups.processes(&group).into_iter().collect())
+    }
+
+    fn volume_fault(&self, look: VolumeLook) -> Option<VolumeFault> {
+        self.store.fault(look)
     }
 
     fn in_force(&self) -> Vec<InForce> {
