@@ -1,7 +1,7 @@
 //! The LAMP stack: Linux, Apache, MariaDB and PHP from distribution packages, in every guest.
 
 mod audit;
-pub(crate) mod cms;
+pub mod cms;
 pub(crate) mod config;
 mod effective;
 mod load;

@@ -48,11 +48,12 @@ pub enum Component {
 }
 
 /// What pages can be told; which of them, depends on the pages.
-pub(crate) const SWITCHES: [&str; 4] = [
+pub(crate) const SWITCHES: [&str; 5] = [
     "persistent",
     "anonymous_sessions",
     "page_cache",
     "compression",
+    "login_limits",
 ];
 
 impl Component {
@@ -472,8 +473,8 @@ fn parse_key(family: Family, key: &str) -> Result<(Component, String), TuningErr
             Component::Apache => "a directive, such as apache.MaxRequestWorkers",
             Component::Php => "a directive, such as php.opcache.enable or php.pm.max_children",
             Component::Pages => {
-                "a switch: pages.persistent, pages.anonymous_sessions, pages.page_cache or \
-                 pages.compression"
+                "a switch: pages.persistent, pages.anonymous_sessions, pages.page_cache, \
+                 pages.compression or pages.login_limits"
             }
         };
         return Err(malformed(

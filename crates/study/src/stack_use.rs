@@ -338,6 +338,8 @@ pub enum TuningProfile {
     Stock,
     /// The formulas of the PureFlex study.
     Pureflex,
+    /// The settings of the study of Drupal on disks and solid-state disks.
+    Sun2009,
     /// The database settings of the Red Hat Enterprise Virtualization study.
     Rhev,
     /// What a good administrator does today.

@@ -10,7 +10,7 @@ $switches = [];
 foreach (glob(__DIR__ . '/*/config.php') as $config) {
     $switches += (static fn () => include $config)();
 }
-$names = ['faithful', 'persistent', 'anonymous_sessions', 'page_cache', 'compression'];
+$names = ['faithful', 'persistent', 'anonymous_sessions', 'page_cache', 'compression', 'login_limits'];
 $pages = (object) array_intersect_key($switches, array_flip($names));
 echo json_encode([
     'version' => PHP_VERSION,

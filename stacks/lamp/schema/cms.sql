@@ -41,5 +41,17 @@ CREATE TABLE CMS.cached_pages (
   PRIMARY KEY (place)
 ) ENGINE = InnoDB;
 
+-- Logins that failed, where they are limited; those behind which one went well do not count for the account any more.
+CREATE TABLE CMS.failed_logins (
+  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+  address VARCHAR(45) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  account INT UNSIGNED,
+  of_account TINYINT NOT NULL DEFAULT 1,
+  at BIGINT NOT NULL,
+  PRIMARY KEY (id),
+  KEY failed_logins_address (address, at),
+  KEY failed_logins_account (account, address, at)
+) ENGINE = InnoDB;
+
 CREATE OR REPLACE USER 'web'@'localhost' IDENTIFIED BY 'web';
 GRANT SELECT, INSERT, UPDATE, DELETE ON CMS.* TO 'web'@'localhost';

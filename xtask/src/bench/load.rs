@@ -5,6 +5,7 @@
 //! page cache. A third way is the original kit's: all indexes and keys before the rows, both checks
 //! off. Ways take turns in random order, because a machine drifts.
 
+mod cms;
 mod orderentry;
 
 use std::{
@@ -28,7 +29,8 @@ use rookery_workload::dvdstore::{CATEGORIES, Size, WordLists};
 use super::lamp::{Place, median, say, shuffle, software};
 
 const USAGE: &str = "usage: cargo xtask bench load [--size SIZE] [--repeats N] [--streams N]
-       cargo xtask bench load orderentry [--warehouses N] [--repeats N] [--streams N]";
+       cargo xtask bench load orderentry [--warehouses N] [--repeats N] [--streams N]
+       cargo xtask bench load cms [--nodes N] [--accounts N] [--repeats N]";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -55,6 +57,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         && name == "orderentry"
     {
         return orderentry::run(&orderentry_options(options)?);
+    }
+    if let Some((name, options)) = args.split_first()
+        && name == "cms"
+    {
+        return cms::run(&cms_options(options)?);
     }
     let (mut size, mut repeats) = (Size::Mb(100), 5);
     let mut streams = thread::available_parallelism().map_or(1, usize::from);
@@ -125,6 +132,24 @@ fn orderentry_options(args: &[String]) -> Result<orderentry::Options, String> {
             }
             [name, value] if name == "--repeats" => options.repeats = number(value)?,
             [name, value] if name == "--streams" => options.streams = number(value)?.max(1),
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    Ok(options)
+}
+
+fn cms_options(args: &[String]) -> Result<cms::Options, String> {
+    let mut options = cms::Options {
+        nodes: 100_000,
+        accounts: 10_000,
+        repeats: 3,
+    };
+    let count = |value: &String| value.parse().map_err(|_| USAGE.to_owned());
+    for option in args.chunks(2) {
+        match option {
+            [name, value] if name == "--nodes" => options.nodes = count(value)?,
+            [name, value] if name == "--accounts" => options.accounts = count(value)?,
+            [name, value] if name == "--repeats" => options.repeats = number(value)?,
             _ => return Err(USAGE.to_owned()),
         }
     }

@@ -25,6 +25,7 @@ pub(super) fn load(request: &LoadRequest<'_>, wanted: &CmsUse, data: CmsData) ->
             on_error: wanted.on_error,
             random_page: wanted.random_page,
             random_page_max: wanted.random_page_max,
+            wrong_login_ppm: wanted.wrong_login_ppm,
             gzip: wanted.gzip,
             keep_cookies: wanted.keep_cookies,
             tls: Tls::default(),

@@ -178,6 +178,52 @@ fn a_switch_that_pages_do_not_have_is_refused_with_the_nearest() {
     assert!(told.contains("have no such switch"), "{told}");
 }
 
+/// Every login begins with a wrong password, and fifty of them keep everybody out.
+#[test]
+fn too_many_wrong_passwords_keep_users_out_and_are_told_apart() {
+    if !lamp_tests() {
+        return;
+    }
+    let limited = on_lamp(
+        "bare",
+        "event",
+        ", settings = { \"pages.login_limits\" = \"on\" }",
+    );
+    let mut study = limited;
+    for (from, to) in [
+        (
+            "think_time = \"200ms\"",
+            "think_time = \"20ms\", wrong_logins = 1.0, on_error = \"continue\"",
+        ),
+        // It is so from the begin of the window on.
+        ("settle = \"2s\"", "settle = \"10s\""),
+        ("\"30s\"", "\"5s\""),
+        ("errors = 0.001", "errors = 1.0"),
+    ] {
+        assert!(study.contains(from), "{from}");
+        study = study.replacen(from, to, 1);
+    }
+    let place = Place::new();
+    let (_, run) = place.done("blocked.toml", &study);
+    assert_eq!(audit(&run)["consistent"], true, "{}", run["audits"]);
+    let settings = run["tunings"].as_array().expect("settings");
+    let switch = settings
+        .iter()
+        .find(|row| row["name"] == "pages.login_limits");
+    assert_eq!(switch.expect("read back")["effective"], "ON");
+    let errors = run["errors"].as_array().expect("errors");
+    let class = |class: &str, sub_class: &str| {
+        let is = |row: &&Value| row["class"] == class && row["sub_class"] == sub_class;
+        errors.iter().any(|row| is(&row))
+    };
+    assert!(class("semantic", "login-blocked"), "{errors:#?}");
+    assert!(
+        class("status", "403"),
+        "what needs a login is refused: {errors:#?}"
+    );
+    assert!(!class("semantic", "wrong-password-taken"), "{errors:#?}");
+}
+
 /// The database is killed in the midst of it.
 #[test]
 fn no_node_of_a_site_in_php_is_lost_by_a_kill() {

@@ -139,6 +139,80 @@ pub(crate) fn node_lines(data: &CmsData, places: Range<u32>) -> impl Iterator<It
     node_rows(data, places).map(|row| tabbed(&row))
 }
 
+/// Statements that put the accounts into `table`, as [`inserts`] makes them.
+pub(crate) fn account_inserts<'d>(
+    table: &'d str,
+    data: &'d CmsData,
+) -> impl Iterator<Item = Insert> + 'd {
+    inserts(table, account_rows(data))
+}
+
+/// Statements that put the nodes at these places, from 0, into `table`, as [`inserts`] makes them.
+pub(crate) fn node_inserts<'d>(
+    table: &'d str,
+    data: &'d CmsData,
+    places: Range<u32>,
+) -> impl Iterator<Item = Insert> + 'd {
+    inserts(table, node_rows(data, places))
+}
+
+/// An `INSERT` of many rows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Insert {
+    pub(crate) statement: String,
+    pub(crate) rows: u64,
+}
+
+/// Bytes from which on a statement takes no further row, as tools that dump databases have it.
+const INSERT_BYTES: usize = 1 << 20;
+
+fn inserts<'d>(
+    table: &'d str,
+    rows: impl Iterator<Item = Vec<Value>> + 'd,
+) -> impl Iterator<Item = Insert> + 'd {
+    let mut rows = rows.peekable();
+    std::iter::from_fn(move || {
+        rows.peek()?;
+        let mut insert = Insert {
+            statement: format!("INSERT INTO {table} VALUES "),
+            rows: 0,
+        };
+        while insert.statement.len() < INSERT_BYTES {
+            let Some(row) = rows.next() else { break };
+            if insert.rows > 0 {
+                insert.statement.push(',');
+            }
+            put_values(&mut insert.statement, &row);
+            insert.rows += 1;
+        }
+        Some(insert)
+    })
+}
+
+/// A row in parentheses: quotes and backslashes within text are escaped by a backslash.
+fn put_values(out: &mut String, row: &[Value]) {
+    for (place, value) in row.iter().enumerate() {
+        out.push(if place == 0 { '(' } else { ',' });
+        match value {
+            // Writing to a string does not fail.
+            Value::Number(number) => {
+                let _ = write!(out, "{number}");
+            }
+            Value::Text(text) => {
+                out.push('\'');
+                for character in text.chars() {
+                    if matches!(character, '\'' | '\\') {
+                        out.push('\\');
+                    }
+                    out.push(character);
+                }
+                out.push('\'');
+            }
+        }
+    }
+    out.push(')');
+}
+
 fn accounts(out: &mut Out<'_>, data: &CmsData) -> io::Result<()> {
     account_lines(data).try_for_each(|line| out.put(&line))
 }
@@ -241,6 +315,27 @@ mod tests {
     fn what_would_end_a_field_is_escaped() {
         let row = [Value::Number(7), Value::Text("a\\b'c\td\ne".to_owned())];
         assert_eq!(tabbed(&row), "7\ta\\\\b'c\\td\\ne\n");
+    }
+
+    #[test]
+    fn statements_hold_every_row_once_and_about_a_mebibyte_each() {
+        let all: Vec<Insert> = node_inserts("t", &DATA, 0..DATA.nodes).collect();
+        let rows: u64 = all.iter().map(|insert| insert.rows).sum();
+        assert_eq!(rows, u64::from(DATA.nodes));
+        let (last, full) = all.split_last().expect("some");
+        let (least, most) = (INSERT_BYTES, INSERT_BYTES + 16_384);
+        for insert in full {
+            assert!((least..most).contains(&insert.statement.len()));
+        }
+        assert!(!full.is_empty() && last.statement.len() < most);
+        let accounts: Vec<Insert> = account_inserts("t", &DATA).collect();
+        assert_eq!((accounts.len(), accounts[0].rows), (1, 21));
+        let mut values = String::new();
+        put_values(
+            &mut values,
+            &[Value::Number(7), Value::Text("a\\b'c".to_owned())],
+        );
+        assert_eq!(values, "(7,'a\\\\b\\'c')");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod count;
 mod dump;
 mod error;
 mod html;
+mod limits;
 mod load;
 mod schema;
 mod server;
@@ -21,8 +22,8 @@ mod tests;
 
 pub(crate) use count::counted;
 pub use count::{Counted, count};
+pub(crate) use dump::{Insert, account_inserts, account_lines, node_inserts, node_lines};
 pub use dump::{Written, write_dump};
-pub(crate) use dump::{account_lines, node_lines};
 pub use error::CmsError;
 pub use load::{CmsLoadProgress, load};
 pub use server::{CmsServeConfig, Server};

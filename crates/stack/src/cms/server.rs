@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use super::{CmsError, schema, site::Site, store::Store};
+use super::{CmsError, limits::LoginLimits, schema, site::Site, store::Store};
 use crate::{
     embedded::open_reader,
     http_server::{HttpServer, Sessions, StopSignal},
@@ -19,6 +19,8 @@ pub struct CmsServeConfig {
     /// CPU time that every page burns on purpose, to plant a slow-down of known size; zero for
     /// none.
     pub extra_cpu: Duration,
+    /// Logins are refused where too many have failed, as in Drupal 7.
+    pub login_limits: bool,
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
     /// Worker threads, at least 1.
@@ -69,6 +71,7 @@ impl Site {
         Ok(Self {
             store: Store::open(database, config.workers.max(1)).map_err(opened)?,
             sessions: Sessions::new(SESSION_EXPIRY),
+            limits: LoginLimits::new(config.login_limits),
             extra_cpu: config.extra_cpu,
         })
     }

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     html::{self, Reader},
+    limits::{LoginLimits, LoginVerdict},
     service::{FRONT_PATH, HEALTH_PATH},
     store::{CreateFault, NewNode, Store},
 };
@@ -29,6 +30,8 @@ pub(super) struct Site {
     pub(super) store: Store,
     /// The account of each session.
     pub(super) sessions: Sessions<i64>,
+    /// Logins that have failed.
+    pub(super) limits: LoginLimits,
     /// CPU time that every page burns on purpose.
     pub(super) extra_cpu: Duration,
 }
@@ -42,6 +45,8 @@ enum Fault {
     NotFound,
     /// Who asks may not do it.
     Forbidden,
+    /// Too many logins have failed: of this account, or from this address.
+    LoginBlocked(&'static str),
     /// The server has no room for another session.
     Busy,
     /// The database refused.
@@ -64,6 +69,11 @@ impl From<Fault> for FullAnswer {
             ),
             Fault::NotFound => (404, "Not found", "There is no such page.".into()),
             Fault::Forbidden => (403, "Access denied", "Log in first.".into()),
+            Fault::LoginBlocked(whose) => (
+                403,
+                "Login failed",
+                format!("There were too many failed login attempts {whose}."),
+            ),
             Fault::Busy => (503, "Too busy", "Please try again in a second.".into()),
             Fault::Database(error) if is_busy(error) => (
                 503,
@@ -162,13 +172,22 @@ impl Site {
         if rejected {
             let fields = fields(request)?;
             let found = self.store.login(fields.text("name"), fields.text("pass"))?;
-            if let Some(account) = found {
-                let session = self.sessions.begin(account).map_err(|_| Fault::Busy)?;
-                let cookie = format!("{SESSION_COOKIE}={session}; path=/");
-                return redirect(&format!("/cms/user.php?id={account}"), Some(&cookie));
+            let (account, fits) = (found.map(|(id, _)| id), found.is_some_and(|(_, fits)| fits));
+            let blocked = |whose| Err(Fault::LoginBlocked(whose));
+            match self.limits.judge(account, fits, now_s()) {
+                LoginVerdict::LoggedIn(account) => return self.logged_in(account),
+                LoginVerdict::AddressBlocked => return blocked("from this address"),
+                LoginVerdict::AccountBlocked => return blocked("for this account"),
+                LoginVerdict::Rejected => {}
             }
         }
         self.shown(None, "Log in", &html::login_form(rejected))
+    }
+
+    fn logged_in(&self, account: i64) -> Result<FullAnswer, Fault> {
+        let session = self.sessions.begin(account).map_err(|_| Fault::Busy)?;
+        let cookie = format!("{SESSION_COOKIE}={session}; path=/");
+        redirect(&format!("/cms/user.php?id={account}"), Some(&cookie))
     }
 
     fn user(&self, request: &Request<'_>) -> Result<FullAnswer, Fault> {

@@ -96,8 +96,8 @@ impl Store {
         })
     }
 
-    /// The account with this name and password.
-    pub(super) fn login(&self, name: &str, password: &str) -> Result<Option<i64>> {
+    /// The account of this name, and whether this is its password.
+    pub(super) fn login(&self, name: &str, password: &str) -> Result<Option<(i64, bool)>> {
         self.with(|reader| {
             let mut statement = reader.prepare_cached(ACCOUNT)?;
             let found: Option<(i64, String)> = statement
@@ -105,7 +105,7 @@ impl Store {
                 .optional()?;
             Ok(found.and_then(|(id, pass)| {
                 let (salt, _) = pass.split_once('$')?;
-                (hashed(salt, password) == pass).then_some(id)
+                Some((id, hashed(salt, password) == pass))
             }))
         })
     }

@@ -49,7 +49,7 @@ impl Visit {
         let database = dir.path().join("cms.sqlite");
         load(&database, &DATA, &|_| ControlFlow::Continue(())).expect("loaded");
         Self {
-            site: Some(open(&database)),
+            site: Some(open(&database, false)),
             database,
             cookie: None,
             runtime: tokio::runtime::Builder::new_current_thread()
@@ -119,10 +119,11 @@ impl Visit {
     }
 }
 
-fn open(database: &std::path::Path) -> Site {
+fn open(database: &std::path::Path, login_limits: bool) -> Site {
     Site::open(&CmsServeConfig {
         database: database.to_owned(),
         extra_cpu: Duration::ZERO,
+        login_limits,
         listen: ([127, 0, 0, 1], 0).into(),
         workers: 1,
     })
@@ -132,6 +133,7 @@ fn open(database: &std::path::Path) -> Site {
 fn login(name: &str) -> CmsWork {
     CmsWork::Login {
         name: name.to_owned(),
+        wrong_first: false,
     }
 }
 
@@ -173,6 +175,30 @@ fn every_operation_keeps_the_contract_with_its_number_of_requests() {
         [FoundRow::new(NEW_STORIES, 1), FoundRow::new(NEW_PAGES, 1)]
     );
     assert_eq!(counted.faults, Vec::<String>::new());
+}
+
+#[test]
+fn logins_are_blocked_where_too_many_have_failed() {
+    let wrong_first = |name: &str| CmsWork::Login {
+        name: name.to_owned(),
+        wrong_first: true,
+    };
+    let mut visit = Visit::new();
+    visit.site = Some(open(&visit.database, true));
+    // A success forgets the failures of its account.
+    for _ in 0..6 {
+        assert_eq!(visit.perform(wrong_first("user00001")), Ok(4));
+        assert_eq!(visit.perform(CmsWork::Logout), Ok(2));
+    }
+    // Nobody has the eleventh name: these count for the address alone.
+    for _ in 0..44 {
+        let rejected = visit.perform(login("user00011"));
+        assert_eq!(rejected, Err(CmsFault::LoginRejected));
+    }
+    let blocked = visit.perform(login("user00002"));
+    assert_eq!(blocked, Err(CmsFault::LoginBlocked), "fifty have failed");
+    visit.site = Some(open(&visit.database, false));
+    assert_eq!(visit.perform(login("user00002")), Ok(3), "no one counts");
 }
 
 #[test]

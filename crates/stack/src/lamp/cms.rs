@@ -8,7 +8,8 @@
 //!   writes to one, as in Drupal 6;
 //! * `page_cache`: pages that are read without a login are kept in a table, which every creation
 //!   empties;
-//! * `compression`: pages are compressed for users who take it.
+//! * `compression`: pages are compressed for users who take it;
+//! * `login_limits`: logins are refused where too many have failed, as in Drupal 7.
 
 mod load;
 
@@ -26,13 +27,13 @@ use crate::{
     tuning::{SWITCHES, is_on},
 };
 
-pub(crate) use load::load;
+pub use load::load;
 
 /// The database that the site lives in.
 pub(crate) const DATABASE: &str = "CMS";
 
 /// Database, tables, and the account of the pages; nothing may be there yet.
-const TABLES: &str = include_str!("../../../../stacks/lamp/schema/cms.sql");
+pub const TABLES: &str = include_str!("../../../../stacks/lamp/schema/cms.sql");
 
 /// Path of the pages' settings below the document root.
 const SETTINGS_FILE: &str = "cms/config.php";
@@ -163,6 +164,7 @@ mod tests {
             'anonymous_sessions' => true,
             'page_cache' => false,
             'compression' => false,
+            'login_limits' => false,
         ];
         ");
     }

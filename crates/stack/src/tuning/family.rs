@@ -14,9 +14,9 @@ pub enum Family {
 }
 
 /// Name and text of every file of a family.
-type Files = [(&'static str, &'static str); 3];
+type Files = &'static [(&'static str, &'static str)];
 
-const LAMP: Files = [
+const LAMP: Files = &[
     (
         "stock",
         include_str!("../../../../stacks/lamp/tunings/stock.toml"),
@@ -26,11 +26,15 @@ const LAMP: Files = [
         include_str!("../../../../stacks/lamp/tunings/pureflex.toml"),
     ),
     (
+        "sun2009",
+        include_str!("../../../../stacks/lamp/tunings/sun2009.toml"),
+    ),
+    (
         "modern",
         include_str!("../../../../stacks/lamp/tunings/modern.toml"),
     ),
 ];
-const MARIADB: Files = [
+const MARIADB: Files = &[
     (
         "stock",
         include_str!("../../../../stacks/database/mariadb/stock.toml"),
@@ -44,7 +48,7 @@ const MARIADB: Files = [
         include_str!("../../../../stacks/database/mariadb/modern.toml"),
     ),
 ];
-const POSTGRESQL: Files = [
+const POSTGRESQL: Files = &[
     (
         "stock",
         include_str!("../../../../stacks/database/postgresql/stock.toml"),
@@ -69,11 +73,11 @@ impl Family {
         self.files().iter().map(|(name, _)| *name).collect()
     }
 
-    pub(super) fn files(self) -> &'static Files {
+    pub(super) fn files(self) -> Files {
         match self {
-            Self::Lamp => &LAMP,
-            Self::Mariadb => &MARIADB,
-            Self::Postgresql => &POSTGRESQL,
+            Self::Lamp => LAMP,
+            Self::Mariadb => MARIADB,
+            Self::Postgresql => POSTGRESQL,
         }
     }
 

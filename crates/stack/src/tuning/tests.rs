@@ -221,7 +221,10 @@ fn wrong_keys_say_what_and_how_to_help() {
     assert!(refusal("mariadb.innodb_thread_concurrency", "20").contains("does not exist any more"));
     let unknown = tuned("sotck", &[]).expect_err("unknown");
     let unknown = rookery_diagnosis::ErrorFields::new(&unknown).to_string();
-    assert!(unknown.contains("stock, pureflex, modern"), "{unknown}");
+    assert!(
+        unknown.contains("stock, pureflex, sun2009, modern"),
+        "{unknown}"
+    );
 }
 
 #[test]

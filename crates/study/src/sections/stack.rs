@@ -122,6 +122,11 @@ impl Named for TuningProfile {
             "lamp only: the formulas of the PureFlex study",
         ),
         (
+            "sun2009",
+            Self::Sun2009,
+            "lamp only: the settings of the study of Drupal on disks",
+        ),
+        (
             "rhev",
             Self::Rhev,
             "mariadb and postgresql only: the database settings of the RHEV study",
@@ -442,22 +447,22 @@ const OWN_KEYS: [(&[StackKind], &str, &[&str]); 8] = [
 
 /// A tuning that the stack does not have.
 fn check_tuning(kind: StackKind, tuning: TuningProfile, context: &mut Context) -> Option<()> {
-    let foreign = match kind {
-        StackKind::Lamp => TuningProfile::Rhev,
-        _ => TuningProfile::Pureflex,
+    let foreign: &[TuningProfile] = match kind {
+        StackKind::Lamp => &[TuningProfile::Rhev],
+        _ => &[TuningProfile::Pureflex, TuningProfile::Sun2009],
     };
-    if tuning != foreign {
+    if !foreign.contains(&tuning) {
         return Some(());
     }
     let span = context.spans.nearest("stack.tuning");
     let message = format!(
         "the stack \"{}\" has no tuning \"{}\"",
         kind.name(),
-        foreign.name()
+        tuning.name()
     );
     let names: Vec<String> = TuningProfile::NAMES
         .iter()
-        .filter(|(_, tuning, _)| *tuning != foreign)
+        .filter(|(_, tuning, _)| !foreign.contains(tuning))
         .map(|(name, ..)| format!("\"{name}\""))
         .collect();
     context.refuse(

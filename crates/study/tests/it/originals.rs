@@ -17,11 +17,16 @@ fn file(path: &str) -> String {
 
 /// The plan of `--scale original --guest vm --host studies/hosts/HOST.toml`.
 fn original(study: &str, host: &str) -> (Document, Plan) {
+    original_of(study, host, Some(GuestKind::Vm))
+}
+
+/// The same of guests of this kind; of the study's own where there is none.
+fn original_of(study: &str, host: &str, guest: Option<GuestKind>) -> (Document, Plan) {
     let host = HostFacts::parse(host, &file(&format!("studies/hosts/{host}.toml")))
         .unwrap_or_else(|problems| panic!("{problems}"));
     let choices = Choices {
         scale: Some("original"),
-        guest: Some(GuestKind::Vm),
+        guest,
         files: &[],
     };
     let document = Document::parse_with(study, &file(&format!("studies/{study}.toml")), choices)
@@ -231,6 +236,49 @@ fn rhev_is_its_tables_of_sizes_and_pins() {
         .iter()
         .filter(|layout| layout.baseline.is_some());
     assert_eq!(compared.count(), 4);
+}
+
+#[test]
+fn cms_storage_is_its_run_rules_and_storages() {
+    let (document, plan) = original_of("cms-storage", "t5140", None);
+    let rule = |name: &str| {
+        let rows = table("004_run_rules");
+        let row = rows.iter().find(|row| row["quantity"] == name);
+        number(row.unwrap_or_else(|| panic!("{name}")), "value")
+    };
+    let study = document.study();
+    for (time, name) in [
+        (study.load.steady, "steady"),
+        (study.load.ramp_down, "ramp_down"),
+        (study.load.rest, "pause_between_runs"),
+        (study.load.ramp_up.lasting(450, 1), "ramp_up"),
+    ] {
+        assert_eq!(time.as_secs_f64(), rule(name), "{name}");
+    }
+    let storages = table("004_throughput").len();
+    assert_eq!(document.variants().len(), storages);
+    let users: Vec<f64> = plan
+        .points
+        .iter()
+        .map(|point| f64::from(point.total_users()))
+        .collect();
+    assert_eq!(
+        users.iter().copied().fold(f64::MAX, f64::min),
+        rule("users_min")
+    );
+    assert!(users.iter().copied().fold(0.0, f64::max) > rule("users_max"));
+    // Where the study says that its storages part, and where failures begin.
+    for row in table("004_throughput") {
+        for head in ["users_linear_up_to", "errors_403_from_users"] {
+            assert!(users.contains(&number(&row, head)), "{row:?}");
+        }
+    }
+    for point in &plan.points {
+        let held = point.only_group().database.cms().expect("a site");
+        assert_eq!(f64::from(held.nodes), rule("nodes"));
+        assert_eq!(f64::from(held.users), rule("drupal_users"));
+    }
+    assert!(plan.driver_cpus.is_empty());
 }
 
 #[test]

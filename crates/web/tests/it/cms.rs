@@ -165,6 +165,7 @@ fn trial(plant: Plant, on_error: OnError) -> (Measurement, usize) {
         on_error,
         random_page: RandomPage::Listing,
         random_page_max: None,
+        wrong_login_ppm: 0,
         gzip: false,
         keep_cookies: true,
         tls: Tls::default(),

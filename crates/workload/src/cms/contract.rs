@@ -42,6 +42,8 @@ pub(super) struct LoginRule {
     /// Fields of the name and of the password.
     pub(super) name: &'static str,
     pub(super) password: &'static str,
+    /// What stands in the refusal of a site that has seen too many logins fail.
+    pub(super) blocked: &'static str,
 }
 
 /// How a node is created: by a form.
@@ -131,6 +133,7 @@ static SMALLCMS: PageContract = PageContract {
         },
         name: "name",
         password: "pass",
+        blocked: "too many failed login attempts",
     },
     create: CreateRule {
         story: FormRule {

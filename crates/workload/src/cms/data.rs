@@ -12,6 +12,8 @@ use crate::random::{RandomSource as _, SplitMix64, mix};
 pub const ADMIN: &str = "admin";
 /// The password of every account.
 pub const PASSWORD: &str = "password";
+/// A password that no account has.
+pub(super) const WRONG_PASSWORD: &str = "mistyped";
 /// Nodes of one page of the list.
 pub const NODES_PER_PAGE: u32 = 10;
 

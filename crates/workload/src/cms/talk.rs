@@ -5,7 +5,7 @@
 use super::{
     NodeKind,
     contract::{Contract, FormRule, PageContract},
-    data::PASSWORD,
+    data::{PASSWORD, WRONG_PASSWORD},
     html::{Form, form, shows},
 };
 use crate::data_driven::Encoding;
@@ -31,6 +31,8 @@ pub enum CmsWork {
     Login {
         /// The name of the account.
         name: String,
+        /// It is tried with a wrong password first.
+        wrong_first: bool,
     },
     /// Creates a node.
     Create {
@@ -52,6 +54,8 @@ pub enum CmsStep {
     Page,
     /// A form, or what stands for one, is asked for.
     Form,
+    /// The form is sent with a wrong password.
+    Wrong,
     /// The form is sent.
     Submit,
     /// The page behind the form.
@@ -65,6 +69,7 @@ impl CmsStep {
         match self {
             Self::Page => "page",
             Self::Form => "form",
+            Self::Wrong => "wrong password",
             Self::Submit => "submit",
             Self::Result => "result",
         }
@@ -144,6 +149,10 @@ pub enum CmsFault {
     NoForm,
     /// The login was rejected.
     LoginRejected,
+    /// The site has seen too many logins fail, and takes none.
+    LoginBlocked,
+    /// A wrong password was taken.
+    WrongPassword,
     /// The form was shown again.
     FormAgain,
 }
@@ -154,7 +163,7 @@ impl CmsFault {
     pub fn refuses(self) -> bool {
         match self {
             Self::Status(status) => (400..500).contains(&status),
-            Self::FormAgain | Self::LoginRejected => true,
+            Self::FormAgain | Self::LoginRejected | Self::LoginBlocked => true,
             _ => false,
         }
     }
@@ -225,6 +234,7 @@ impl CmsTalk {
         match self.step {
             CmsStep::Page => self.page(answer).map(|()| CmsNext::Done),
             CmsStep::Form => self.form(answer),
+            CmsStep::Wrong => self.rejected(answer),
             CmsStep::Submit => self.submitted(answer),
             CmsStep::Result => self.result(answer),
         }
@@ -258,10 +268,17 @@ impl CmsTalk {
         is_page(answer)?;
         let pages = self.pages;
         let request = match &self.work {
-            CmsWork::Login { name } => {
+            CmsWork::Login { name, wrong_first } => {
                 let rule = &pages.login;
-                let own = [(rule.name, name.as_str()), (rule.password, PASSWORD)];
-                self.filled(&rule.form, answer.body, &own)?
+                let (step, password) = match *wrong_first && self.step == CmsStep::Form {
+                    true => (CmsStep::Wrong, WRONG_PASSWORD),
+                    false => (CmsStep::Submit, PASSWORD),
+                };
+                let own = [(rule.name, name.as_str()), (rule.password, password)];
+                CmsRequest {
+                    step,
+                    ..self.filled(&rule.form, answer.body, &own)?
+                }
             }
             CmsWork::Create { kind, title, body } => {
                 let rule = &pages.create;
@@ -307,6 +324,24 @@ impl CmsTalk {
         })
     }
 
+    /// A wrong password was sent: the form is shown again.
+    fn rejected(&mut self, answer: &CmsAnswer<'_>) -> Result<CmsNext, CmsFault> {
+        match answer.status {
+            301..=303 => Err(CmsFault::WrongPassword),
+            200 => self.form(answer),
+            status => Err(self.refused(status, answer.body)),
+        }
+    }
+
+    /// A form was refused.
+    fn refused(&self, status: u16, body: &[u8]) -> CmsFault {
+        let login = matches!(self.work, CmsWork::Login { .. });
+        match login && status == 403 && shows(body, self.pages.login.blocked) {
+            true => CmsFault::LoginBlocked,
+            false => CmsFault::Status(status),
+        }
+    }
+
     fn submitted(&mut self, answer: &CmsAnswer<'_>) -> Result<CmsNext, CmsFault> {
         match (answer.status, answer.location) {
             (301..=303, Some(CmsLocation::Here(target))) => {
@@ -320,7 +355,7 @@ impl CmsTalk {
                 CmsWork::Create { .. } => CmsFault::FormAgain,
                 _ => CmsFault::RedirectMissing,
             }),
-            (status, _) => Err(CmsFault::Status(status)),
+            (status, _) => Err(self.refused(status, answer.body)),
         }
     }
 

@@ -46,6 +46,8 @@ pub struct CmsPlaces {
     random_page: RandomPage,
     /// Pages of the list that users go to.
     pages: u32,
+    /// Share of the logins of users that are tried with a wrong password first, millionths.
+    wrong_login_ppm: u32,
 }
 
 impl CmsPlaces {
@@ -56,6 +58,17 @@ impl CmsPlaces {
             data,
             random_page,
             pages: data.pages().min(most_pages.unwrap_or(u32::MAX)).max(1),
+            wrong_login_ppm: 0,
+        }
+    }
+
+    /// The same, where this share of the logins of users, in millionths, is tried with a wrong
+    /// password first.
+    #[must_use]
+    pub fn with_wrong_logins(self, wrong_login_ppm: u32) -> Self {
+        Self {
+            wrong_login_ppm,
+            ..self
         }
     }
 
@@ -133,15 +146,22 @@ impl CmsUser {
                 let number = uniform(&mut self.data, 1, places.data.users.max(1));
                 CmsWork::Login {
                     name: CmsData::user_name(number),
+                    wrong_first: self.mistypes(places.wrong_login_ppm),
                 }
             }
             CmsOperation::AdminLogin => CmsWork::Login {
                 name: ADMIN.to_owned(),
+                wrong_first: false,
             },
             CmsOperation::CreatePage => self.creation(NodeKind::Page),
             CmsOperation::CreateStory => self.creation(NodeKind::Story),
             CmsOperation::Logout => CmsWork::Logout,
         }
+    }
+
+    /// Whether the password is wrong at first; draws nothing where it never is.
+    fn mistypes(&mut self, ppm: u32) -> bool {
+        ppm > 0 && uniform(&mut self.data, 1, 1_000_000) <= ppm
     }
 
     /// One of the loaded nodes.
@@ -246,7 +266,7 @@ mod tests {
             if let CmsWork::Listing(page) = user.work(CmsOperation::RandomPage, &places) {
                 highest_page = highest_page.max(page);
             }
-            if let CmsWork::Login { name } = user.work(CmsOperation::UserLogin, &places) {
+            if let CmsWork::Login { name, .. } = user.work(CmsOperation::UserLogin, &places) {
                 highest_user = highest_user.max(name);
             }
             let CmsWork::Node { id, title } = user.work(CmsOperation::RandomNode, &places) else {
@@ -259,6 +279,27 @@ mod tests {
         assert_eq!(highest_user, "user01000");
         let few = CmsPlaces::new(DATA, RandomPage::Listing, Some(7));
         assert_eq!(few.pages(), 7);
+    }
+
+    #[test]
+    fn so_many_logins_begin_with_a_wrong_password_as_is_asked() {
+        let wrong = |ppm: u32| {
+            let (mut user, places) = (CmsUser::new(3, 0, 0), places().with_wrong_logins(ppm));
+            let mistyped = |work| {
+                matches!(
+                    work,
+                    CmsWork::Login {
+                        wrong_first: true,
+                        ..
+                    }
+                )
+            };
+            (0..1_000)
+                .filter(|_| mistyped(user.work(CmsOperation::UserLogin, &places)))
+                .count()
+        };
+        assert_eq!((wrong(0), wrong(1_000_000)), (0, 1_000));
+        assert!((150..250).contains(&wrong(200_000)));
     }
 
     #[test]

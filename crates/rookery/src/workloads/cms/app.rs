@@ -31,6 +31,10 @@ pub(crate) struct AppCmsArgs {
     /// measurements
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_duration)]
     extra_cpu: Duration,
+    /// Refuse logins when five of an account have failed within six hours, or fifty of all within an
+    /// hour, as Drupal 7 does
+    #[arg(long)]
+    login_limits: bool,
     /// Address and port
     #[arg(long, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
@@ -56,6 +60,7 @@ pub(crate) fn run(args: &AppCmsArgs) -> Result<Code, Failure> {
     let server = Server::bind(&CmsServeConfig {
         database: args.database.clone(),
         extra_cpu: args.extra_cpu,
+        login_limits: args.login_limits,
         listen: args.listen,
         workers: args.workers,
     })

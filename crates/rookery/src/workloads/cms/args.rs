@@ -31,17 +31,21 @@ pub(super) struct DataArgs {
 }
 
 /// From 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|share| (0.0..=1.0).contains(share))
         .ok_or_else(|| "a share is a number from 0 to 1".to_owned())
 }
 
+/// A share in millionths.
+pub(super) fn ppm(share: f64) -> u32 {
+    truncate_u32((1e6 * share).round())
+}
+
 impl DataArgs {
     /// The data.
     pub(super) fn data(&self) -> CmsData {
-        let ppm = |share: f64| truncate_u32((1e6 * share).round());
         CmsData {
             nodes: self.nodes,
             users: self.accounts,

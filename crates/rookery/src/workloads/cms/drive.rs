@@ -15,7 +15,7 @@ use rookery_workload::{
     http::Tls,
 };
 
-use super::args::DataArgs;
+use super::args::{DataArgs, ppm, share};
 use crate::{
     exit::{Code, Failure},
     output, signals,
@@ -104,6 +104,9 @@ pub(crate) struct DriveCmsArgs {
     /// Users go to the first so many pages of the list [default: all]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     random_page_max: Option<u32>,
+    /// Share of the logins of users that begin with a wrong password
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    wrong_logins: f64,
     /// Ask for pages as they are, not compressed
     #[arg(long)]
     no_gzip: bool,
@@ -291,6 +294,7 @@ fn script(args: &DriveCmsArgs, pacing: Pacing, tls: &Tls) -> CmsScript {
             RandomPageName::PageNode => RandomPage::PageNode,
         },
         random_page_max: args.random_page_max,
+        wrong_login_ppm: ppm(args.wrong_logins),
         gzip: !args.no_gzip,
         keep_cookies: true,
         tls: tls.clone(),

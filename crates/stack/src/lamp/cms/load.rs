@@ -1,7 +1,8 @@
 //! Making the database of the site: generated rows stream into MariaDB, without files between.
 //!
-//! Rows go in by `LOAD DATA LOCAL INFILE` in the order of their ids, with the indexes in place, some
-//! ten thousand to a statement: one statement for all would grow the undo log with it.
+//! In the fast mode rows go in by `LOAD DATA LOCAL INFILE` in the order of their ids, with the indexes in place, some
+//! ten thousand to a statement: one statement for all would grow the undo log with it. In the other
+//! mode they are statements of a script, a MiB each, over one connection.
 
 use std::{
     ops::ControlFlow,
@@ -11,11 +12,11 @@ use std::{
 
 use bytes::Bytes;
 use rookery_stats::DatabaseLoad;
-use rookery_workload::cms::CmsData;
+use rookery_workload::cms::{CmsData, LoadMode};
 
 use super::{DATABASE, TABLES};
 use crate::{
-    cms::{CmsLoadProgress, account_lines, node_lines},
+    cms::{CmsLoadProgress, Insert, account_inserts, account_lines, node_inserts, node_lines},
     lamp::{LoadError, sql::Database},
 };
 
@@ -34,20 +35,27 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// # Errors
 /// When the server refuses a step, does not hold afterwards what was sent, or `progress` ends the
 /// load.
-pub(crate) fn load(
+pub fn load(
     database: &mut Database,
     data: &CmsData,
+    mode: LoadMode,
     progress: &dyn Fn(CmsLoadProgress) -> ControlFlow<()>,
 ) -> Result<DatabaseLoad, LoadError> {
     let began = Instant::now();
     database.set_patience(PATIENCE);
     database.execute_script(TABLES)?;
     let created = began.elapsed();
-    rows(database, "accounts", account_lines(data))?;
+    accounts(database, data, mode)?;
     let mut first = 0;
     while first < data.nodes {
         let end = first.saturating_add(NODES).min(data.nodes);
-        rows(database, "nodes", node_lines(data, first..end))?;
+        match mode {
+            LoadMode::Fast => rows(database, "nodes", node_lines(data, first..end))?,
+            LoadMode::SqlScript => {
+                let table = format!("{DATABASE}.nodes");
+                statements(database, "nodes", node_inserts(&table, data, first..end))?;
+            }
+        }
         let now = CmsLoadProgress {
             step: "nodes",
             done: end,
@@ -78,6 +86,34 @@ pub(crate) fn load(
         rows: data.rows(),
         bytes: bytes.cast_unsigned(),
     })
+}
+
+fn accounts(database: &mut Database, data: &CmsData, mode: LoadMode) -> Result<(), LoadError> {
+    match mode {
+        LoadMode::Fast => rows(database, "accounts", account_lines(data)),
+        LoadMode::SqlScript => {
+            let table = format!("{DATABASE}.accounts");
+            statements(database, "accounts", account_inserts(&table, data))
+        }
+    }
+}
+
+/// Runs the statements of a script, one after the other, each in a transaction of its own.
+fn statements(
+    database: &mut Database,
+    table: &'static str,
+    inserts: impl Iterator<Item = Insert>,
+) -> Result<(), LoadError> {
+    for Insert { statement, rows } in inserts {
+        let stored = database.execute(&statement)?;
+        if stored != rows {
+            return Err(LoadError::Rows {
+                table,
+                what: format!("{rows} rows were sent, MariaDB stored {stored}"),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Sends rows into a table by one statement, while they are generated.

@@ -7,7 +7,7 @@ use rookery_stats::DatabaseLoad;
 use rookery_study::{
     BufferPool, CmsUse, LampUse, Point, PointData, Study, WebServer, WorkloadKind,
 };
-use rookery_workload::cms::CmsData;
+use rookery_workload::cms::{CmsData, LoadMode};
 
 use super::{
     super::lamp::{
@@ -29,7 +29,7 @@ use crate::{
 const NAME: &str = "LAMP";
 
 /// Raised when the same data give another template.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The stack as a study asks for it.
 #[derive(Clone)]
@@ -63,8 +63,9 @@ fn fill(
     context: &StackContext<'_>,
     database: &mut Database,
     data: &CmsData,
+    mode: LoadMode,
 ) -> Result<DatabaseLoad, StackError> {
-    let load = cms::load(database, data, &|progress| {
+    let load = cms::load(database, data, mode, &|progress| {
         context.building(
             &data.to_string(),
             &format!("{} {} of {}", progress.step, progress.done, progress.total),
@@ -101,7 +102,7 @@ impl Stack for CmsLampStack {
             &software,
             &description,
             &data.to_string(),
-            &|database| fill(context, database, &data),
+            &|database| fill(context, database, &data, LoadMode::Fast),
         )?;
         let guests = CmsLampGuests {
             stack: self.clone(),
@@ -159,7 +160,7 @@ impl DatabaseLoader for CmsLoader {
         _cpus: &[u32],
     ) -> Result<DatabaseLoad, StackError> {
         load_in(context, guest, &self.data.to_string(), &|database| {
-            fill(context, database, &self.data)
+            fill(context, database, &self.data, self.stack.wanted.load_mode)
         })
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use rookery_cast::truncate_u32;
 use rookery_stats::Pacing;
 use rookery_workload::cms::{
-    CmsMatrix, CmsOperation, CmsPace, CmsScatter, Contract, OPERATION_COUNT, OnError, RandomPage,
+    CmsMatrix, CmsOperation, CmsPace, CmsScatter, Contract, LoadMode, OPERATION_COUNT, OnError,
+    RandomPage,
 };
 
 use super::{
@@ -37,6 +38,17 @@ impl Named for CmsScatter {
             "negative exponential, cut at the longest",
         ),
         ("fixed", Self::Fixed, "always the mean"),
+    ];
+}
+
+impl Named for LoadMode {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("fast", Self::Fast, "by the server's own bulk load"),
+        (
+            "sql-script",
+            Self::SqlScript,
+            "by the statements of a dump: `CREATE TABLE`, and `INSERT` of a MiB each",
+        ),
     ];
 }
 
@@ -111,6 +123,9 @@ keys! {
         story_share: Factor = Factor::SHARE, Default("0.5");
         /// Share of nodes that are promoted to the front page.
         promoted_share: Factor = Factor::SHARE, Default("0.5");
+        /// How the rows reach the database of a LAMP guest where the load itself is measured
+        /// (`load_time`); templates are always loaded fast.
+        load_mode: Choice<LoadMode> = Choice::NEW, Default("\"fast\"");
         /// Mean length of the cycle of an operation, or with think pacing mean think time.
         think_time: Time = THINK, Default("\"1s\"");
         /// The longest of them.
@@ -129,6 +144,8 @@ keys! {
         random_page: Choice<RandomPage> = Choice::NEW, Default("\"listing\"");
         /// Users go to the first so many pages of the list.
         random_page_max: Whole<u32> = Whole { min: 1, max: 100_000_000 }, Optional("all of them");
+        /// Share of the logins of users that begin with a wrong password, which the site must reject.
+        wrong_logins: Factor = Factor::SHARE, Default("0");
         /// Whether users take compressed pages.
         gzip: Truth = Truth, Default("true");
         /// Whether users keep their cookies when they have logged out.
@@ -155,6 +172,7 @@ impl CmsKeys {
             first_node: self.first_node?,
             story_ppm: ppm(self.story_share?),
             promoted_ppm: ppm(self.promoted_share?),
+            load_mode: self.load_mode?,
             pacing,
             pace,
             matrix: match self.matrix {
@@ -164,6 +182,7 @@ impl CmsKeys {
             on_error: self.on_error?,
             random_page: self.random_page?,
             random_page_max: self.random_page_max,
+            wrong_login_ppm: ppm(self.wrong_logins?),
             gzip: self.gzip?,
             keep_cookies: self.keep_cookies?,
         })
@@ -220,6 +239,7 @@ impl CmsKeys {
             first_node: Some(wanted.first_node),
             story_share: Some(share(wanted.story_ppm)),
             promoted_share: Some(share(wanted.promoted_ppm)),
+            load_mode: Some(wanted.load_mode),
             think_time: Some(usual),
             think_max: Duration::try_from_secs_f64(pace.longest * usual.as_secs_f64())
                 .ok()
@@ -230,6 +250,7 @@ impl CmsKeys {
             on_error: Some(wanted.on_error),
             random_page: Some(wanted.random_page),
             random_page_max: wanted.random_page_max,
+            wrong_logins: Some(share(wanted.wrong_login_ppm)),
             gzip: Some(wanted.gzip),
             keep_cookies: Some(wanted.keep_cookies),
         }
@@ -285,6 +306,7 @@ mod tests {
              \"continue\"\nrandom_page = \"page-node\"\ngzip = false",
             "think_distribution = \"fixed\"\noperation_times = {create-story = \"4s\", logout = \
              \"2s\"}\nrandom_page_max = 20\nfirst_node = 1001",
+            "wrong_logins = 0.25",
             "nodes = \"5000 per guest\"\naccounts = 7\nstory_share = 0.25\nkeep_cookies = false",
         ] {
             let study = study(keys);
@@ -323,5 +345,6 @@ mod tests {
         assert!(refusal(&text("think_time = \"0s\"")).contains("cycle"));
         assert!(refusal(&text("searches = 3")).contains("belongs to"));
         assert!(refusal(&text("contract = \"drupal7\"")).contains("drupal7"));
+        assert!(refusal(&text("load_mode = \"sql-script\"")).contains("LAMP"));
     }
 }

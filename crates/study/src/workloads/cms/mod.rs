@@ -8,14 +8,17 @@ use rookery_cast::truncate_u32;
 use rookery_stats::{Pacing, qos::PercentileLimit};
 use rookery_workload::{
     MixShare,
-    cms::{CmsData, CmsMatrix, CmsOperation, CmsPace, CmsScatter, Contract, OnError, RandomPage},
+    cms::{
+        CmsData, CmsMatrix, CmsOperation, CmsPace, CmsScatter, Contract, LoadMode, OnError,
+        RandomPage,
+    },
 };
 use serde::{Deserialize, Serialize};
 
 use super::{DataRequest, OtherSections, Pace, PointData, WorkloadUse, web_pace};
 use crate::{
-    Amount, StackKind, expression::NO_UNITS, grammar::Context, names::Named as _, problem::Code,
-    time_text::plain_time,
+    Amount, StackKind, StackUse, expression::NO_UNITS, grammar::Context, names::Named as _,
+    problem::Code, time_text::plain_time,
 };
 
 pub(super) use keys::CmsKeys;
@@ -61,6 +64,9 @@ pub struct CmsUse {
     pub story_ppm: u32,
     /// Share of nodes that are promoted, millionths.
     pub promoted_ppm: u32,
+    /// How rows reach the database where the load itself is measured.
+    #[serde(default)]
+    pub load_mode: LoadMode,
     /// Think or cycle pacing.
     pub pacing: Pacing,
     /// How long users wait.
@@ -73,6 +79,9 @@ pub struct CmsUse {
     pub random_page: RandomPage,
     /// Users go to the first so many pages of the list; none = all.
     pub random_page_max: Option<u32>,
+    /// Share of the logins of users that begin with a wrong password, millionths.
+    #[serde(default)]
+    pub wrong_login_ppm: u32,
     /// Users take compressed pages.
     pub gzip: bool,
     /// Users keep their cookies when they have logged out.
@@ -105,6 +114,16 @@ impl CmsUse {
 }
 
 impl WorkloadUse for CmsUse {
+    fn check(&self, sections: &OtherSections<'_>, context: &mut Context) {
+        let lamp = |stack: &StackUse| matches!(stack, StackUse::Lamp(_));
+        if self.load_mode == LoadMode::SqlScript && !sections.stack.is_none_or(lamp) {
+            let span = context.spans.nearest("workload.load_mode");
+            let message = "`load_mode` is \"sql-script\", which only LAMP guests have";
+            let help = "write `kind = \"lamp\"` in [stack], or leave `load_mode` out";
+            context.refuse::<()>(Code::Contradiction, span, message, help);
+        }
+    }
+
     fn fill_in(&mut self, sections: &mut OtherSections<'_>, _context: &mut Context) {
         let Some(qos) = &mut sections.qos else { return };
         if qos.percentiles.is_empty() {
@@ -191,8 +210,12 @@ impl WorkloadUse for CmsUse {
     }
 
     fn unit_of_work(&self) -> String {
+        let wrong = match self.wrong_login_ppm {
+            0 => String::new(),
+            ppm => format!(", {ppm} ppm of logins wrong at first"),
+        };
         format!(
-            "cms, {}, {:?} to {:?}, {:?}, gzip {}, cookies kept {}, matrix {:?}",
+            "cms, {}, {:?} to {:?}, {:?}, gzip {}, cookies kept {}, matrix {:?}{wrong}",
             self.contract.name(),
             self.random_page,
             self.random_page_max,

@@ -200,6 +200,8 @@ fn fault_of(fault: CmsFault) -> Fault {
         CmsFault::NotLoggedIn => Fault::new(ErrorClass::SessionLost, "not-logged-in"),
         CmsFault::NoForm => Fault::new(ErrorClass::Parse, "no-form"),
         CmsFault::LoginRejected => Fault::new(ErrorClass::Semantic, "login-rejected"),
+        CmsFault::LoginBlocked => Fault::new(ErrorClass::Semantic, "login-blocked"),
+        CmsFault::WrongPassword => Fault::new(ErrorClass::Semantic, "wrong-password-taken"),
         CmsFault::FormAgain => Fault::new(ErrorClass::Semantic, "form-again"),
     }
 }

@@ -46,6 +46,8 @@ pub struct CmsScript {
     pub random_page: RandomPage,
     /// Users go to the first so many pages of the list; `None` = all.
     pub random_page_max: Option<u32>,
+    /// Share of the logins of users that are tried with a wrong password first, millionths.
+    pub wrong_login_ppm: u32,
     /// Users take compressed pages.
     pub gzip: bool,
     /// Users keep their cookies when they have logged out.
@@ -115,7 +117,8 @@ impl CmsSite {
     /// When the script cannot be done.
     pub(crate) fn new(script: &CmsScript, target: SocketAddr) -> Result<Self, ScriptProblem> {
         Ok(Self {
-            places: CmsPlaces::new(script.data, script.random_page, script.random_page_max),
+            places: CmsPlaces::new(script.data, script.random_page, script.random_page_max)
+                .with_wrong_logins(script.wrong_login_ppm),
             tls: script.tls()?,
             record: RefCell::new(script.empty()),
             pending: RefCell::default(),
@@ -204,6 +207,7 @@ mod tests {
             on_error: OnError::Restart,
             random_page: RandomPage::Listing,
             random_page_max: None,
+            wrong_login_ppm: 0,
             gzip: true,
             keep_cookies: true,
             tls: Tls::default(),

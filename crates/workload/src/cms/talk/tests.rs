@@ -45,6 +45,7 @@ fn content(request: &CmsRequest) -> String {
 fn login() -> CmsWork {
     CmsWork::Login {
         name: "user00001".to_owned(),
+        wrong_first: false,
     }
 }
 
@@ -117,6 +118,36 @@ fn a_login_is_three_requests() {
         talk.answered(&page("<body class=\"anonymous\">")),
         Err(CmsFault::NotLoggedIn)
     );
+}
+
+#[test]
+fn a_wrong_password_is_rejected_before_the_right_one_is_sent() {
+    let begun = || {
+        let work = CmsWork::Login {
+            name: "user00001".to_owned(),
+            wrong_first: true,
+        };
+        let (mut talk, _) = begin(Contract::Smallcms, work);
+        let sent = ask(talk.answered(&page(LOGIN_FORM)));
+        assert_eq!(sent.step, CmsStep::Wrong);
+        assert_eq!(content(&sent), "token=a%26b&name=user00001&pass=mistyped");
+        talk
+    };
+    let sent = ask(begun().answered(&page(LOGIN_FORM)));
+    assert_eq!(sent.step, CmsStep::Submit);
+    assert_eq!(content(&sent), "token=a%26b&name=user00001&pass=password");
+    let taken = begun().answered(&redirect("/cms/user.php?id=2"));
+    assert_eq!(taken, Err(CmsFault::WrongPassword));
+    let refusal = |body| CmsAnswer {
+        status: 403,
+        location: None,
+        body,
+    };
+    let blocked = refusal(b"<p>There were too many failed login attempts for this account.");
+    assert_eq!(begun().answered(&blocked), Err(CmsFault::LoginBlocked));
+    assert!(CmsFault::LoginBlocked.refuses());
+    let denied = begun().answered(&refusal(b"Access denied"));
+    assert_eq!(denied, Err(CmsFault::Status(403)));
 }
 
 #[test]
