@@ -198,7 +198,7 @@ fn too_many_wrong_passwords_keep_users_out_and_are_told_apart() {
         // It is so from the begin of the window on.
         ("settle = \"2s\"", "settle = \"10s\""),
         ("\"30s\"", "\"5s\""),
-        ("errors = 0.001", "errors = 1.0"),
+        ("errors = 0.001", "errors = 1.0, min_operations = 5"),
     ] {
         assert!(study.contains(from), "{from}");
         study = study.replacen(from, to, 1);
