@@ -9,6 +9,7 @@ mod lamp;
 mod live;
 mod load;
 mod mva;
+mod network;
 mod open;
 mod pages;
 mod servers;
@@ -30,12 +31,13 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "live" => live::run(args),
         "load" => load::run(args),
         "mva" => mva::run(args),
+        "network" => network::run(args),
         "open" => open::run(args),
         "pages" => pages::run(args),
         "simulate" => simulate::run(args),
         _ => Err(format!(
             "no benchmark is called `{what}`; there are data, driver, guests, http, isolation, live, \
-             load, mva, open, pages and simulate"
+             load, mva, network, open, pages and simulate"
         )),
     }
 }

@@ -80,7 +80,8 @@ data! {
         pub faulty: usize,
         /// Trials of which it cannot be asked: there was no such thing to check.
         pub not_asked: usize,
-        /// The first remark of each trial that has one: its number, whether it counts, and the words.
+        /// All remarks, trial by trial, faults of a trial before its warnings: its number, whether it
+        /// counts, and the words.
         pub remarks: Vec<CheckRemark>,
     }
 }
@@ -259,23 +260,25 @@ impl Checked {
         intent: &Intent,
         remarks: &[(Matter, Remark)],
     ) {
-        let own: Vec<&Remark> = remarks
-            .iter()
-            .filter(|(of, _)| *of == matter)
-            .map(|(_, remark)| remark)
-            .collect();
-        let fault = own.iter().find(|remark| matches!(remark, Remark::Fault(_)));
-        match fault.or(own.first()) {
-            Some(Remark::Fault(fault)) => {
-                self.faulty += 1;
-                self.remark(trial, &fault.text);
-            }
-            Some(Remark::Warning(text)) => {
-                self.warned += 1;
-                self.remark(trial, text);
-            }
-            None if asked(matter, measured, intent) => self.passed += 1,
-            None => self.not_asked += 1,
+        let own = || remarks.iter().filter(|(of, _)| *of == matter);
+        let faults = own().filter_map(|(_, remark)| match remark {
+            Remark::Fault(fault) => Some(fault.text.as_str()),
+            Remark::Warning(_) => None,
+        });
+        let faults: Vec<&str> = faults.collect();
+        let warnings = own().filter_map(|(_, remark)| match remark {
+            Remark::Fault(_) => None,
+            Remark::Warning(text) => Some(text.as_str()),
+        });
+        let warnings: Vec<&str> = warnings.collect();
+        match (faults.is_empty(), warnings.is_empty()) {
+            (false, _) => self.faulty += 1,
+            (true, false) => self.warned += 1,
+            (true, true) if asked(matter, measured, intent) => self.passed += 1,
+            (true, true) => self.not_asked += 1,
+        }
+        for text in faults.into_iter().chain(warnings) {
+            self.remark(trial, text);
         }
     }
 

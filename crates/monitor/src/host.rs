@@ -3,7 +3,7 @@
 use std::{fs::File, io::Read, os::unix::fs::FileExt};
 
 use rookery_host::{
-    IoUsage, Usage, UsageProbe, process_stat,
+    CpuSplit, IoUsage, Usage, UsageProbe, process_stat,
     procfs::{parse_host_cpu, parse_meminfo},
 };
 
@@ -40,6 +40,11 @@ pub(crate) fn own_probe() -> UsageProbe {
         Some(Usage {
             cpu_us: stat.cpu_us,
             memory_bytes: stat.resident_pages.saturating_mul(page),
+            split: Some(CpuSplit {
+                user_us: stat.cpu_us.saturating_sub(stat.system_us),
+                system_us: stat.system_us,
+                ..CpuSplit::default()
+            }),
             ..Usage::default()
         })
     })

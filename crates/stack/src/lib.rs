@@ -25,6 +25,7 @@ mod error;
 mod foreign;
 mod http_server;
 pub mod lamp;
+pub mod netstream;
 mod open;
 mod packages;
 mod page;
@@ -54,6 +55,6 @@ pub use supervised::SupervisedService;
 pub use template::builder_run;
 pub use tier::{StackPart, TierAccess};
 pub use workloads::{
-    BuiltStack, DatabaseProbe, DvdstoreStack, OrderentryStack, PoolRange, ProbedServer,
-    SampleStack, SqlStack,
+    BuiltStack, DatabaseProbe, DvdstoreStack, NetstreamStack, OrderentryStack, PoolRange,
+    ProbedServer, SampleStack, SqlStack,
 };

@@ -7,7 +7,7 @@ use crate::{
     foreign::{ExternalStack, ImageStack},
     stacks::{
         CmsLampStack, CmsStack, DatabaseStack, EmbeddedStack, LampStack, SqliteStack, WebLampStack,
-        WebStack, open_sample,
+        WebStack, open_netstream, open_sample,
     },
 };
 
@@ -93,6 +93,7 @@ pub fn open_without_database(study: &Study) -> Result<Option<Box<dyn Stack>>, St
 /// When none comes with it.
 fn bundled(study: &Study) -> Result<Box<dyn Stack>, StackError> {
     match study.workload.kind() {
+        WorkloadKind::Netstream => open_netstream(study),
         WorkloadKind::Sample => open_sample(study),
         other @ (WorkloadKind::Dvdstore
         | WorkloadKind::Orderentry

@@ -53,6 +53,10 @@ macro_rules! counters {
 }
 
 counters! {
+    /// Time of a CPU in programs, those of guests of KVM included.
+    User = "user_us",
+    /// Time of a CPU in the kernel on behalf of programs and in its own threads.
+    System = "system_us",
     /// Time of a CPU in hardware interrupts.
     Interrupts = "irq_us",
     /// Time of a CPU in soft interrupts: of a network above all.

@@ -70,7 +70,9 @@ pub use measurement::{
 };
 pub use multiple::benjamini_hochberg;
 pub use omission::{HiddenFreeze, hidden_freezes};
-pub use other_work::{HostSize, OtherProgram, OtherWork, Surroundings, busy_host, other_work};
+pub use other_work::{
+    HostSize, OtherProgram, OtherWork, Surroundings, busy_host, mean_in_window, other_work,
+};
 pub use rank::{PercentilePoint, RankBounds, fewest_for_upper_bound};
 pub use rookery_workload::Window;
 pub use shift::Shift;

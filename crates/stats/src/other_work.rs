@@ -237,15 +237,26 @@ fn names(
     }
 }
 
-/// Mean cores of a subject inside the window, each sample weighted by the part of the window
-/// between it and the one before.
 fn mean_cores(resources: &[ResourceSample], subject: &str, window: &Window) -> Option<f64> {
+    mean_in_window(resources, subject, window, &|sample| Some(sample.cpu_cores))
+}
+
+/// Mean of a value of a subject inside the window, each sample weighted by the part of the window
+/// between it and the one before; `None` where nothing of it was sampled.
+#[must_use]
+pub fn mean_in_window(
+    resources: &[ResourceSample],
+    subject: &str,
+    window: &Window,
+    of: &dyn Fn(&ResourceSample) -> Option<f64>,
+) -> Option<f64> {
     let (mut sum, mut time, mut last) = (0.0, 0.0, None);
     for sample in resources.iter().filter(|sample| sample.subject == subject) {
-        if let Some(previous) = last {
+        let value = of(sample).filter(|value| value.is_finite());
+        if let (Some(previous), Some(value)) = (last, value) {
             let overlap = sample.at_s.min(window.end_s) - f64::max(previous, window.start_s);
-            if overlap > 0.0 && sample.cpu_cores.is_finite() {
-                sum += sample.cpu_cores * overlap;
+            if overlap > 0.0 {
+                sum += value * overlap;
                 time += overlap;
             }
         }

@@ -26,6 +26,17 @@ pub struct WorkloadInfo {
     pub headline: &'static str,
     /// What its own checks of a trial look at, in words; `None` where it has none.
     pub own_checks: Option<&'static str>,
+    /// What the driver is to what is measured.
+    pub driver: DriverRole,
+}
+
+/// What the driver is to what is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DriverRole {
+    /// It observes from outside: where it is the limit, the trial is void.
+    Observer,
+    /// It is one end of what is measured, and may be the limit as the other end may.
+    End,
 }
 
 impl WorkloadInfo {

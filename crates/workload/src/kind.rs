@@ -22,6 +22,8 @@ pub enum WorkloadKind {
     WebSupport,
     /// Reading, logging in, creating and logging out on a content-management site.
     Cms,
+    /// Bytes back and forth, to load a network.
+    Netstream,
     /// Records that are read, listed and written over HTTP: an example, and for tests.
     Sample,
 }

@@ -25,6 +25,7 @@ pub mod http;
 mod info;
 mod kind;
 mod metric;
+pub mod netstream;
 mod number;
 pub mod orderentry;
 mod proof;
@@ -38,7 +39,9 @@ pub mod web2005;
 mod window;
 
 pub use delay::{CUT as DELAY_CUT, DelayDistribution, RandomDelay};
-pub use info::{Clients, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+pub use info::{
+    Clients, DriverRole, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo,
+};
 pub use kind::WorkloadKind;
 pub use metric::{Better, Metric, MetricValue};
 pub use proof::{FoundRow, Proof, ProofRow};

@@ -11,6 +11,7 @@ use crate::{
     cms::{self, CmsCounters},
     dvdstore::{self, ShopCounters},
     http::{self, HttpCounters},
+    netstream::{self, NetstreamCounters},
     orderentry::{self, OrderEntryCounters},
     sample::{self, SampleCounters},
     sql::{self, SqlCounters},
@@ -19,7 +20,7 @@ use crate::{
 
 impl WorkloadKind {
     /// Every workload.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Dvdstore,
         Self::Orderentry,
         Self::Http,
@@ -28,6 +29,7 @@ impl WorkloadKind {
         Self::WebEcommerce,
         Self::WebSupport,
         Self::Cms,
+        Self::Netstream,
         Self::Sample,
     ];
 
@@ -43,6 +45,7 @@ impl WorkloadKind {
             Self::WebEcommerce => &web2005::ECOMMERCE,
             Self::WebSupport => &web2005::SUPPORT,
             Self::Cms => &cms::INFO,
+            Self::Netstream => &netstream::INFO,
             Self::Sample => &sample::INFO,
         }
     }
@@ -74,6 +77,8 @@ pub enum Counters {
     WebSupport(Web2005Counters),
     /// Those of content management.
     Cms(CmsCounters),
+    /// Those of bytes back and forth.
+    Netstream(NetstreamCounters),
     /// Those of the sample workload.
     Sample(SampleCounters),
 }
@@ -96,6 +101,7 @@ impl Counters {
             WorkloadKind::WebEcommerce => Web2005Counters::new(Model::Ecommerce).into(),
             WorkloadKind::WebSupport => Web2005Counters::new(Model::Support).into(),
             WorkloadKind::Cms => Self::Cms(CmsCounters::default()),
+            WorkloadKind::Netstream => Self::Netstream(NetstreamCounters::default()),
             WorkloadKind::Sample => Self::Sample(SampleCounters::default()),
         }
     }
@@ -112,6 +118,7 @@ impl Counters {
             Self::WebEcommerce(_) => WorkloadKind::WebEcommerce,
             Self::WebSupport(_) => WorkloadKind::WebSupport,
             Self::Cms(_) => WorkloadKind::Cms,
+            Self::Netstream(_) => WorkloadKind::Netstream,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -143,6 +150,24 @@ impl Counters {
         }
     }
 
+    /// Those of bytes back and forth, where they are that.
+    #[must_use]
+    pub fn netstream(&self) -> Option<&NetstreamCounters> {
+        match self {
+            Self::Netstream(counters) => Some(counters),
+            _ => None,
+        }
+    }
+
+    /// The same, to be added to.
+    #[must_use]
+    pub fn netstream_mut(&mut self) -> Option<&mut NetstreamCounters> {
+        match self {
+            Self::Netstream(counters) => Some(counters),
+            _ => None,
+        }
+    }
+
     /// Those of the sample workload, where they are that.
     #[must_use]
     pub fn sample(&self) -> Option<&SampleCounters> {
@@ -164,6 +189,7 @@ impl Counters {
             | Self::WebEcommerce(counters)
             | Self::WebSupport(counters) => counters.metrics(),
             Self::Cms(counters) => counters.metrics(),
+            Self::Netstream(counters) => counters.metrics(),
             Self::Sample(counters) => counters.metrics(),
         }
     }
@@ -180,6 +206,7 @@ impl Counters {
             | Self::WebEcommerce(counters)
             | Self::WebSupport(counters) => counters.proof(),
             Self::Cms(counters) => counters.proof(),
+            Self::Netstream(counters) => counters.proof(),
             Self::Sample(counters) => counters.proof(),
         }
     }
@@ -197,6 +224,7 @@ impl Counters {
             | Self::WebSupport(_)
             | Self::Cms(_) => None,
             Self::Orderentry(counters) => Some(counters.unit_rates()),
+            Self::Netstream(counters) => Some(counters.unit_rates()),
             Self::Sample(counters) => Some(counters.unit_rates()),
         }
     }
@@ -214,6 +242,7 @@ impl Counters {
             | Self::WebEcommerce(_)
             | Self::WebSupport(_)
             | Self::Cms(_)
+            | Self::Netstream(_)
             | Self::Sample(_) => None,
         }
     }
@@ -244,6 +273,7 @@ impl Counters {
             | (Self::WebEcommerce(counters), Self::WebEcommerce(other))
             | (Self::WebSupport(counters), Self::WebSupport(other)) => counters.merge(other),
             (Self::Cms(counters), Self::Cms(other)) => counters.merge(other),
+            (Self::Netstream(counters), Self::Netstream(other)) => counters.merge(other),
             (Self::Sample(counters), Self::Sample(other)) => counters.merge(other),
             (counters, other) => return Err(DifferentWorkloads(counters.kind(), other.kind())),
         }

@@ -8,7 +8,7 @@ const GENERIC: [&str; 8] = [
     "study", "lab", "stats", "store", "analysis", "report", "driver", "rookery",
 ];
 /// Names of workloads, as they are written in any case.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "orderentry",
     "order_entry",
     "dvdstore",
@@ -18,6 +18,7 @@ const NAMES: [&str; 9] = [
     "webecommerce",
     "websupport",
     "cms",
+    "netstream",
 ];
 /// How code names the sample workload, in any case. Its name alone is a word of statistics: only
 /// paths, variants and types that cannot mean anything else are refused.

@@ -168,7 +168,7 @@ fn attach(
     for ((group, measurement), count) in trial.loaded().zip(measured).zip(counts) {
         let (own, rest) = looks.split_at((*count).min(looks.len()));
         looks = rest;
-        silent = silent.or(workloads::attach(&group.stack, measurement, own));
+        silent = silent.or(workloads::attach(&group.stack, measurement, own, seen));
     }
     silent
 }

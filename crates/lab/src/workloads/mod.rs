@@ -4,6 +4,7 @@
 mod cms;
 mod dvdstore;
 mod http;
+mod netstream;
 mod orderentry;
 mod sample;
 mod sql;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use rookery_driver::{OperationId, Phases};
 use rookery_guest::Guest;
-use rookery_monitor::DatabaseLook;
+use rookery_monitor::{DatabaseLook, Observations};
 use rookery_stack::{BuiltStack, DatabaseProbe};
 use rookery_stats::Measurement;
 use rookery_store::{Store, Tuning};
@@ -79,6 +80,7 @@ pub(crate) fn load(request: &LoadRequest<'_>, stack: &BuiltStack) -> Box<dyn Tri
             Box::new(web2005::load(request, wanted, *dataset))
         }
         BuiltStack::Cms(_, wanted, data) => Box::new(cms::load(request, wanted, *data)),
+        BuiltStack::Netstream(stack) => Box::new(netstream::load(request, stack.as_ref())),
         BuiltStack::Sample(stack) => Box::new(sample::load(request, stack.as_ref())),
     }
 }
@@ -114,6 +116,7 @@ pub(crate) fn probes(stack: &BuiltStack, guests: &[Box<dyn Guest>]) -> Vec<Datab
         | BuiltStack::Sql(_)
         | BuiltStack::Web2005(..)
         | BuiltStack::Cms(..)
+        | BuiltStack::Netstream(_)
         | BuiltStack::Sample(_) => Vec::new(),
         BuiltStack::Orderentry(stack) => guests
             .iter()
@@ -122,12 +125,14 @@ pub(crate) fn probes(stack: &BuiltStack, guests: &[Box<dyn Guest>]) -> Vec<Datab
     }
 }
 
-/// Put what the databases said of themselves beside the counters of their guests; the first that
-/// said nothing, with its guest and why.
+/// Put what was seen beside the load beside the counters of its guests: what databases said of
+/// themselves, and CPU time where the workload counts it. The first database that said nothing,
+/// with its guest and why.
 pub(crate) fn attach(
     stack: &BuiltStack,
     measurement: &mut Measurement,
     looks: &[DatabaseLook],
+    seen: &Observations,
 ) -> Option<String> {
     match stack {
         BuiltStack::Dvdstore(..)
@@ -136,6 +141,10 @@ pub(crate) fn attach(
         | BuiltStack::Web2005(..)
         | BuiltStack::Cms(..)
         | BuiltStack::Sample(_) => None,
+        BuiltStack::Netstream(_) => {
+            netstream::attach(measurement, seen);
+            None
+        }
         BuiltStack::Orderentry(stack) => orderentry::attach(stack.as_ref(), measurement, looks),
     }
 }
@@ -163,6 +172,7 @@ pub(crate) fn calibration(
         | BuiltStack::Sql(_)
         | BuiltStack::Web2005(..)
         | BuiltStack::Cms(..)
+        | BuiltStack::Netstream(_)
         | BuiltStack::Sample(_) => Ok(None),
         BuiltStack::Orderentry(stack) => {
             Calibration::new(plan, point, study, stack.as_ref(), store)

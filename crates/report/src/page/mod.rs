@@ -82,6 +82,7 @@ struct Page<'a> {
     metric_meanings: Table,
     trust: Vec<Fact>,
     checks: Table,
+    check_remarks: Table,
     figures: Vec<Drawn>,
     arrivals: Table,
     workload: Option<workloads::Section>,
@@ -158,8 +159,10 @@ pub(crate) fn render(
         metric_meanings: tables::metrics::meanings(&analysis.points),
         trust: facts(run, analysis),
         checks: tables::trust::checks(&analysis.trust),
-        figures: figures::all(run, analysis, ceilings)
+        check_remarks: tables::trust::remarks(&analysis.trust),
+        figures: workloads::figure(run, analysis)
             .iter()
+            .chain(&figures::all(run, analysis, ceilings))
             .map(drawn)
             .collect(),
         arrivals: tables::arrivals::table(run),

@@ -174,8 +174,8 @@ fn example(run: &Run, status: TrialStatus) -> String {
     })
 }
 
-/// What the checks remark on good trials, though it does not void them: each matter once, with its
-/// first remark as an example.
+/// What the checks remark on good trials, though it does not void them: each matter once, with all
+/// remarks on its first trial as an example.
 fn warned(checks: &[&Checked]) -> Vec<String> {
     let told = checks.iter().filter_map(|checked| {
         let good: Vec<&CheckRemark> = checked
@@ -183,8 +183,15 @@ fn warned(checks: &[&Checked]) -> Vec<String> {
             .iter()
             .filter(|remark| remark.counts)
             .collect();
-        let first = good.first()?;
-        let count = format::counted(good.len(), "good trial");
+        let first = good.first()?.trial;
+        let mut trials: Vec<u32> = good.iter().map(|remark| remark.trial).collect();
+        trials.dedup();
+        let texts: Vec<&str> = good
+            .iter()
+            .filter(|remark| remark.trial == first)
+            .map(|remark| remark.text.as_str())
+            .collect();
+        let count = format::counted(trials.len(), "good trial");
         let what = match checked.check {
             CheckKind::Driver => format!("The load generator warns of itself in {count}"),
             CheckKind::OtherWork => format!("Other programs were at work in {count}"),
@@ -198,8 +205,8 @@ fn warned(checks: &[&Checked]) -> Vec<String> {
             CheckKind::Freeze => format!("Percentiles of the closed load hide a freeze in {count}"),
         };
         Some(format!(
-            "{what} (none serious enough to discard them). Trial {}: {}.",
-            first.trial, first.text
+            "{what} (none serious enough to discard them). Trial {first}: {}.",
+            texts.join("; ")
         ))
     });
     told.collect()

@@ -2,6 +2,7 @@
 
 mod cms;
 mod dvdstore;
+mod netstream;
 mod orderentry;
 mod web2005;
 
@@ -9,7 +10,7 @@ use rookery_analysis::{Analysis, Run};
 use rookery_study::WorkloadKind;
 use serde::Serialize;
 
-use crate::tables::Table;
+use crate::{figures::data::Figure, tables::Table};
 
 /// A section of the page that only one workload has.
 #[derive(Debug, Serialize)]
@@ -59,7 +60,25 @@ pub(crate) fn section(run: &Run, analysis: &Analysis) -> Option<Section> {
             web2005::section(run)
         }
         WorkloadKind::Cms => cms::section(run),
-        WorkloadKind::Http | WorkloadKind::Sql | WorkloadKind::Sample => None,
+        WorkloadKind::Http | WorkloadKind::Sql | WorkloadKind::Netstream | WorkloadKind::Sample => {
+            None
+        }
+    }
+}
+
+/// The figure of the run's workload, if it has one.
+pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
+    match run.header.study.workload.kind() {
+        WorkloadKind::Netstream => netstream::figure(analysis),
+        WorkloadKind::Dvdstore
+        | WorkloadKind::Orderentry
+        | WorkloadKind::Http
+        | WorkloadKind::Sql
+        | WorkloadKind::WebBanking
+        | WorkloadKind::WebEcommerce
+        | WorkloadKind::WebSupport
+        | WorkloadKind::Cms
+        | WorkloadKind::Sample => None,
     }
 }
 
@@ -69,6 +88,7 @@ pub(crate) fn brief(run: &Run, analysis: &Analysis) -> Brief {
         WorkloadKind::Dvdstore | WorkloadKind::Http | WorkloadKind::Sql | WorkloadKind::Sample => {
             Brief::default()
         }
+        WorkloadKind::Netstream => netstream::brief(analysis),
         WorkloadKind::WebBanking | WorkloadKind::WebEcommerce | WorkloadKind::WebSupport => {
             web2005::brief(run)
         }

@@ -6,6 +6,7 @@ mod dvdstore;
 mod file;
 mod http;
 mod measured;
+mod netstream;
 mod orderentry;
 mod phases;
 mod sample;
@@ -91,6 +92,8 @@ pub(crate) enum AppCommand {
     Dvdstore(dvdstore::app::AppDvdstoreArgs),
     /// The order-entry database: SQLite behind a small server
     Orderentry(orderentry::app::AppOrderentryArgs),
+    /// Answers of any size, to load a network
+    Netstream(netstream::app::AppNetstreamArgs),
     /// Records of the sample workload, which is an example and for tests
     Sample(sample::app::AppSampleArgs),
     /// The pages of banking, e-commerce or support
@@ -107,6 +110,7 @@ impl AppCommand {
         match self {
             Self::Dvdstore(args) => dvdstore::app::run(args),
             Self::Orderentry(args) => orderentry::app::run(args),
+            Self::Netstream(args) => netstream::app::run(args),
             Self::Sample(args) => sample::app::run(args),
             Self::Web2005(args) => web2005::app::run(args),
             Self::Besim(args) => web2005::besim::run(args),

@@ -26,6 +26,7 @@ mod layouts;
 mod live;
 mod load_time;
 mod machines;
+mod netstream;
 mod open;
 mod orderentry_resume;
 mod orderentry_sqlite;

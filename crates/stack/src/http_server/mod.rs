@@ -8,7 +8,7 @@ mod server;
 mod sessions;
 mod stop;
 
-pub(crate) use body::FileBody;
+pub(crate) use body::{FileBody, RepeatedBody};
 pub(crate) use message::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request};
 #[cfg(test)]
 pub(crate) use server::sent;

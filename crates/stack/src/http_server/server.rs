@@ -302,6 +302,7 @@ impl From<AnswerBody> for SentBody {
     fn from(body: AnswerBody) -> Self {
         match body {
             AnswerBody::Bytes(bytes) => Self::Bytes(Full::new(Bytes::from(bytes))),
+            AnswerBody::Repeated(body) => Self::Repeated(body),
             AnswerBody::File(file) => Self::File(file),
         }
     }

@@ -13,7 +13,7 @@ use crate::{
     sample::{RECORDS_FILE, load},
     service::USER,
     template::{FileLoader, give_to_guests},
-    workloads::SampleGuests,
+    workloads::{BUNDLED, SampleGuests},
 };
 
 /// Its name in errors.
@@ -47,7 +47,7 @@ impl Stack for SampleStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        &[WorkloadKind::Sample]
+        BUNDLED
     }
 
     /// It brings all it needs.

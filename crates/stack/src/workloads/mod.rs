@@ -1,6 +1,7 @@
 //! What the workloads ask of the stacks that serve them: the one list of workloads here.
 
 mod dvdstore;
+mod netstream;
 mod orderentry;
 mod sample;
 mod served;
@@ -20,6 +21,8 @@ use crate::{EffectiveSetting, Found, GuestStack, StackError};
 
 pub use dvdstore::DvdstoreStack;
 pub(crate) use dvdstore::{ShopWorkload, answer_page, answer_purchase, found, shop_of, size_of};
+pub(crate) use netstream::NetstreamGuests;
+pub use netstream::NetstreamStack;
 pub use orderentry::{DatabaseProbe, OrderentryStack, PoolRange, ProbedServer};
 pub(crate) use orderentry::{OrderentryContent, data_of};
 pub(crate) use sample::SampleGuests;
@@ -41,6 +44,10 @@ pub(crate) const PAGES: &[WorkloadKind] = &[
 /// The workloads that database servers by themselves serve.
 pub(crate) const DATABASE_WORKLOADS: &[WorkloadKind] =
     &[WorkloadKind::Orderentry, WorkloadKind::Sql];
+
+/// The workloads that bring a stack of their own: the stack kind `bundled` opens that of the
+/// study's.
+pub(crate) const BUNDLED: &[WorkloadKind] = &[WorkloadKind::Netstream, WorkloadKind::Sample];
 
 /// What a study asks of the workload of a database server by itself.
 #[derive(Clone)]
@@ -131,6 +138,8 @@ pub enum BuiltStack {
     Web2005(Box<dyn GuestStack>, Box<Web2005Use>, WebDataset),
     /// Pages of a content-management site, and what it holds.
     Cms(Box<dyn GuestStack>, Box<CmsUse>, CmsData),
+    /// Bytes back and forth.
+    Netstream(Box<dyn NetstreamStack>),
     /// Records of the sample workload.
     Sample(Box<dyn SampleStack>),
 }
@@ -146,6 +155,7 @@ impl BuiltStack {
             Self::Sql(stack) => stack.as_ref(),
             Self::Web2005(stack, ..) => stack.as_ref(),
             Self::Cms(stack, ..) => stack.as_ref(),
+            Self::Netstream(stack) => stack.as_ref(),
             Self::Sample(stack) => stack.as_ref(),
         }
     }

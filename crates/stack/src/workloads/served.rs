@@ -80,10 +80,12 @@ pub(crate) fn serve(
             | Workload::Sample(_),
             data,
         ) => Err(StackError::other_data(stack, data)),
-        (Workload::Orderentry(_) | Workload::Sql(_), _) => Err(StackError::OtherWorkload {
-            stack,
-            workload: workload.kind().name(),
-        }),
+        (Workload::Orderentry(_) | Workload::Sql(_) | Workload::Netstream(_), _) => {
+            Err(StackError::OtherWorkload {
+                stack,
+                workload: workload.kind().name(),
+            })
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod cms;
 mod data_driven;
 mod dvdstore;
+mod netstream;
 mod orderentry;
 mod sample;
 mod web2005;
@@ -26,6 +27,7 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
         | Counters::WebEcommerce(_)
         | Counters::WebSupport(_)
         | Counters::Cms(_)
+        | Counters::Netstream(_)
         | Counters::Sample(_) => started,
     }
 }
@@ -42,6 +44,7 @@ pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
             | WorkloadKind::WebEcommerce
             | WorkloadKind::WebSupport
             | WorkloadKind::Cms
+            | WorkloadKind::Netstream
             | WorkloadKind::Sample,
         )
         | None => Vec::new(),
@@ -59,6 +62,7 @@ pub(crate) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
         Some(WorkloadKind::WebSupport) => web2005::own_checks(Model::Support, measurement),
         Some(WorkloadKind::Cms) => cms::own_checks(measurement),
         Some(WorkloadKind::Sample) => sample::own_checks(measurement),
+        Some(WorkloadKind::Netstream) => netstream::own_checks(measurement),
         Some(WorkloadKind::Dvdstore) | None => Vec::new(),
     }
 }

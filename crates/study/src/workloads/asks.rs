@@ -2,10 +2,12 @@
 //! a whole.
 
 use rookery_stats::qos::Qos;
+use rookery_workload::MixShare;
 
-use super::{PointData, Workload};
+use super::{PointData, ThinkTime, Workload};
 use crate::{
     StackUse, Variables,
+    grammar::Context,
     values::{GuestShape, Load, LoadModel},
 };
 
@@ -42,4 +44,60 @@ pub(crate) struct PlannedData<'p> {
     pub(crate) guest: Variables,
     /// What a guest has in its database.
     pub(crate) data: PointData,
+}
+
+/// What generic code asks of the keys of a workload.
+pub(crate) trait WorkloadUse {
+    /// Refuses what does not go together with other sections.
+    fn check(&self, _sections: &OtherSections<'_>, _context: &mut Context) {}
+
+    /// Whether the pages of the embedded stack can burn CPU time one at a time.
+    fn has_serial_section(&self) -> bool {
+        false
+    }
+
+    /// Fills in what the workload presets in other sections, where the file says nothing.
+    fn fill_in(&mut self, _sections: &mut OtherSections<'_>, _context: &mut Context) {}
+
+    /// What a guest has in its database; `None` where it was refused.
+    fn data(&self, request: &DataRequest<'_>, context: &mut Context) -> Option<PointData>;
+
+    /// The key that says how large databases are.
+    fn size_key(&self) -> &'static str;
+
+    /// How users pace themselves, in words.
+    fn pace(&self) -> String;
+
+    /// What users do, in one line without the workload's name.
+    fn describe(&self) -> String;
+
+    /// The same in the head of a plan, but for the keys of `[workload]` that are factors of it;
+    /// nothing where the plan says enough.
+    fn describe_in_plan(&self, _is_factor: &dyn Fn(&str) -> bool) -> Option<String> {
+        None
+    }
+
+    /// The pause of a user for each unit of work; `None` where pauses belong to single operations,
+    /// so that only a measurement tells them.
+    fn think_time(&self) -> Option<ThinkTime> {
+        None
+    }
+
+    /// What must be equal for the pauses of two studies to mean the same.
+    fn pauses(&self) -> String;
+
+    /// What must be equal for the units of work of two studies to mean the same.
+    fn unit_of_work(&self) -> String;
+
+    /// Seconds that all guests of a trial need for their copies of `megabytes` in all, checks of
+    /// the data after the load included.
+    fn copy_s(&self, megabytes: f64) -> f64;
+
+    /// Most trials that each point needs before its first one.
+    fn calibrations(&self) -> u32 {
+        0
+    }
+
+    /// How often operations are meant to be drawn; empty where that is not known.
+    fn mix(&self) -> Vec<MixShare>;
 }

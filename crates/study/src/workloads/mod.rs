@@ -10,6 +10,7 @@ mod data_driven;
 mod distribution;
 mod dvdstore;
 mod http;
+mod netstream;
 mod orderentry;
 mod pace;
 mod sample;
@@ -22,7 +23,7 @@ use rookery_cast::truncate_u64;
 use rookery_stats::Pacing;
 pub use rookery_workload::WorkloadKind;
 use rookery_workload::{
-    DelayDistribution, MixShare,
+    DelayDistribution,
     cms::CmsData,
     dvdstore::Size,
     sample::SampleData,
@@ -41,15 +42,17 @@ use cms::CmsKeys;
 use distribution::{is_usual, refuse_distribution, scatter, web_distribution};
 use dvdstore::DvdstoreKeys;
 use http::HttpKeys;
+use netstream::NetstreamKeys;
 use orderentry::OrderentryKeys;
 use sample::SampleKeys;
 use sql::SqlKeys;
 use web2005::Web2005Keys;
 
-pub(crate) use asks::{DataRequest, OtherSections, PlannedData};
+pub(crate) use asks::{DataRequest, OtherSections, PlannedData, WorkloadUse};
 pub use cms::CmsUse;
 pub use dvdstore::DvdstoreUse;
 pub use http::{HarError, HttpUse, MOST_HAR_BYTES, draft_from_har};
+pub use netstream::NetstreamUse;
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
 pub(crate) use pace::Pace;
 pub use sample::SampleUse;
@@ -79,6 +82,8 @@ pub enum Workload {
     WebSupport(Web2005Use),
     /// Reading, logging in, creating and logging out on a content-management site.
     Cms(CmsUse),
+    /// Bytes back and forth, to load a network.
+    Netstream(NetstreamUse),
     /// Records that are read, listed and written over HTTP: an example, and for tests.
     Sample(SampleUse),
 }
@@ -94,6 +99,7 @@ pub(crate) fn stacks(kind: WorkloadKind) -> &'static [StackKind] {
             &web2005::STACKS
         }
         WorkloadKind::Cms => &cms::STACKS,
+        WorkloadKind::Netstream => &netstream::STACKS,
         WorkloadKind::Sample => &sample::STACKS,
     }
 }
@@ -109,6 +115,7 @@ pub(crate) fn limits_meaning(kind: WorkloadKind) -> &'static str {
             web2005::LIMITS
         }
         WorkloadKind::Cms => cms::LIMITS,
+        WorkloadKind::Netstream => netstream::LIMITS,
         WorkloadKind::Sample => sample::LIMITS,
     }
 }
@@ -134,6 +141,7 @@ fn own_keys(kind: WorkloadKind) -> Vec<KeyInfo> {
             Web2005Keys::keys()
         }
         WorkloadKind::Cms => CmsKeys::keys(),
+        WorkloadKind::Netstream => NetstreamKeys::keys(),
         WorkloadKind::Sample => SampleKeys::keys(),
     }
 }
@@ -177,67 +185,16 @@ impl Named for WorkloadKind {
             "reading, logging in, creating and logging out on a content-management site",
         ),
         (
+            "netstream",
+            Self::Netstream,
+            "bytes back and forth, to load a network",
+        ),
+        (
             "sample",
             Self::Sample,
             "records that are read, listed and written over HTTP: an example, and for tests",
         ),
     ];
-}
-
-/// What generic code asks of the keys of a workload.
-pub(crate) trait WorkloadUse {
-    /// Refuses what does not go together with other sections.
-    fn check(&self, _sections: &OtherSections<'_>, _context: &mut Context) {}
-
-    /// Whether the pages of the embedded stack can burn CPU time one at a time.
-    fn has_serial_section(&self) -> bool {
-        false
-    }
-
-    /// Fills in what the workload presets in other sections, where the file says nothing.
-    fn fill_in(&mut self, _sections: &mut OtherSections<'_>, _context: &mut Context) {}
-
-    /// What a guest has in its database; `None` where it was refused.
-    fn data(&self, request: &DataRequest<'_>, context: &mut Context) -> Option<PointData>;
-
-    /// The key that says how large databases are.
-    fn size_key(&self) -> &'static str;
-
-    /// How users pace themselves, in words.
-    fn pace(&self) -> String;
-
-    /// What users do, in one line without the workload's name.
-    fn describe(&self) -> String;
-
-    /// The same in the head of a plan, but for the keys of `[workload]` that are factors of it;
-    /// nothing where the plan says enough.
-    fn describe_in_plan(&self, _is_factor: &dyn Fn(&str) -> bool) -> Option<String> {
-        None
-    }
-
-    /// The pause of a user for each unit of work; `None` where pauses belong to single operations,
-    /// so that only a measurement tells them.
-    fn think_time(&self) -> Option<ThinkTime> {
-        None
-    }
-
-    /// What must be equal for the pauses of two studies to mean the same.
-    fn pauses(&self) -> String;
-
-    /// What must be equal for the units of work of two studies to mean the same.
-    fn unit_of_work(&self) -> String;
-
-    /// Seconds that all guests of a trial need for their copies of `megabytes` in all, checks of
-    /// the data after the load included.
-    fn copy_s(&self, megabytes: f64) -> f64;
-
-    /// Most trials that each point needs before its first one.
-    fn calibrations(&self) -> u32 {
-        0
-    }
-
-    /// How often operations are meant to be drawn; empty where that is not known.
-    fn mix(&self) -> Vec<MixShare>;
 }
 
 impl Workload {
@@ -253,6 +210,7 @@ impl Workload {
             Self::WebEcommerce(_) => WorkloadKind::WebEcommerce,
             Self::WebSupport(_) => WorkloadKind::WebSupport,
             Self::Cms(_) => WorkloadKind::Cms,
+            Self::Netstream(_) => WorkloadKind::Netstream,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -300,6 +258,7 @@ impl Workload {
             | Self::WebEcommerce(_)
             | Self::WebSupport(_)
             | Self::Cms(_)
+            | Self::Netstream(_)
             | Self::Sample(_) => {}
         }
         names
@@ -344,6 +303,7 @@ impl Workload {
             Self::Sql(keys) => keys,
             Self::WebBanking(keys) | Self::WebEcommerce(keys) | Self::WebSupport(keys) => keys,
             Self::Cms(keys) => keys,
+            Self::Netstream(keys) => keys,
             Self::Sample(keys) => keys,
         }
     }
@@ -356,6 +316,7 @@ impl Workload {
             Self::Sql(keys) => keys,
             Self::WebBanking(keys) | Self::WebEcommerce(keys) | Self::WebSupport(keys) => keys,
             Self::Cms(keys) => keys,
+            Self::Netstream(keys) => keys,
             Self::Sample(keys) => keys,
         }
     }
@@ -391,6 +352,8 @@ pub enum PointData {
     Web2005(WebDataset),
     /// Users and nodes of a content-management site.
     Cms(CmsData),
+    /// Nothing: what is sent is made up.
+    Netstream,
     /// Records.
     Sample(SampleData),
 }
@@ -406,6 +369,7 @@ impl PointData {
             Self::Sql { .. } => WorkloadKind::Sql,
             Self::Web2005(dataset) => dataset.model.kind(),
             Self::Cms(_) => WorkloadKind::Cms,
+            Self::Netstream => WorkloadKind::Netstream,
             Self::Sample(_) => WorkloadKind::Sample,
         }
     }
@@ -419,7 +383,8 @@ impl PointData {
             | Self::Http(_)
             | Self::Sql { .. }
             | Self::Web2005(_)
-            | Self::Cms(_) => None,
+            | Self::Cms(_)
+            | Self::Netstream => None,
             Self::Orderentry(data) => data.caveat(),
             Self::Sample(_) => Some(sample::CAVEAT.to_owned()),
         }
@@ -430,7 +395,7 @@ impl PointData {
     pub fn megabytes(self) -> u64 {
         match self {
             Self::Dvdstore(size) | Self::Http(Some(size)) => size.megabytes(),
-            Self::Http(None) => 0,
+            Self::Http(None) | Self::Netstream => 0,
             Self::Sql { mib } => mib.into(),
             Self::Orderentry(data) => data.bytes().div_ceil(1 << 20),
             Self::Web2005(dataset) => dataset.bytes().div_ceil(1 << 20),
@@ -447,7 +412,7 @@ impl PointData {
             Self::Sql { .. } => sql::USED_MIB_PER_MIB,
             Self::Web2005(_) => web2005::USED_MIB_PER_MIB,
             Self::Cms(_) => cms::USED_MIB_PER_MIB,
-            Self::Sample(_) => sample::USED_MIB_PER_MIB,
+            Self::Sample(_) | Self::Netstream => sample::USED_MIB_PER_MIB,
         };
         truncate_u64((self.megabytes() as f64 * per_megabyte).ceil())
     }
@@ -460,7 +425,7 @@ impl PointData {
             Self::Sql { .. } => sql::LOAD_MIB_PER_S,
             Self::Web2005(_) => web2005::LOAD_MIB_PER_S,
             Self::Cms(_) => cms::LOAD_MIB_PER_S,
-            Self::Sample(_) => sample::LOAD_MIB_PER_S,
+            Self::Sample(_) | Self::Netstream => sample::LOAD_MIB_PER_S,
         };
         self.megabytes() as f64 / megabytes_per_s
     }
@@ -529,6 +494,7 @@ impl fmt::Display for PointData {
             Self::Orderentry(data) => data.fmt(f),
             Self::Web2005(dataset) => fmt::Display::fmt(dataset, f),
             Self::Cms(data) => data.fmt(f),
+            Self::Netstream => f.write_str("no data"),
             Self::Sample(data) => data.fmt(f),
         }
     }
@@ -569,6 +535,7 @@ impl Pace {
                 WorkloadKind::WebEcommerce,
                 WorkloadKind::WebSupport,
                 WorkloadKind::Cms,
+                WorkloadKind::Netstream,
                 WorkloadKind::Sample,
             ],
             Self::Cycle => &[
@@ -576,6 +543,7 @@ impl Pace {
                 WorkloadKind::Http,
                 WorkloadKind::Sql,
                 WorkloadKind::Cms,
+                WorkloadKind::Netstream,
                 WorkloadKind::Sample,
             ],
             Self::None | Self::Spec | Self::Scaled => &[WorkloadKind::Orderentry],
@@ -592,6 +560,7 @@ pub(crate) enum OwnKeys {
     Sql(Box<SqlKeys>),
     Web2005(Model, Box<Web2005Keys>),
     Cms(Box<CmsKeys>),
+    Netstream(NetstreamKeys),
     Sample(SampleKeys),
 }
 
@@ -644,6 +613,7 @@ impl OwnKeys {
             WorkloadKind::WebEcommerce => Self::web2005(Model::Ecommerce, reader),
             WorkloadKind::WebSupport => Self::web2005(Model::Support, reader),
             WorkloadKind::Cms => Self::Cms(Box::new(CmsKeys::read(reader))),
+            WorkloadKind::Netstream => Self::Netstream(NetstreamKeys::read(reader)),
             WorkloadKind::Sample => Self::Sample(SampleKeys::read(reader)),
         };
         sound.then_some(keys)
@@ -662,6 +632,7 @@ impl OwnKeys {
             | Self::Orderentry(_)
             | Self::Web2005(..)
             | Self::Cms(_)
+            | Self::Netstream(_)
             | Self::Sample(_) => Vec::new(),
         }
     }
@@ -682,6 +653,7 @@ impl OwnKeys {
                 }
             }
             Self::Cms(keys) => Workload::Cms(keys.build(pace, context)?),
+            Self::Netstream(keys) => Workload::Netstream(keys.build(pace, context)?),
             Self::Sample(keys) => Workload::Sample(keys.build(pace, context)?),
         })
     }
@@ -715,6 +687,10 @@ impl OwnKeys {
                 Self::Cms(Box::new(CmsKeys::from_use(wanted))),
                 cms::pace(wanted),
             ),
+            Workload::Netstream(wanted) => (
+                Self::Netstream(NetstreamKeys::from_use(wanted)),
+                netstream::pace(wanted),
+            ),
             Workload::Sample(wanted) => (
                 Self::Sample(SampleKeys::from_use(wanted)),
                 sample::pace(wanted),
@@ -730,6 +706,7 @@ impl OwnKeys {
             Self::Sql(keys) => keys.write(out),
             Self::Web2005(_, keys) => keys.write(out),
             Self::Cms(keys) => keys.write(out),
+            Self::Netstream(keys) => keys.write(out),
             Self::Sample(keys) => keys.write(out),
         }
     }

@@ -78,6 +78,16 @@ impl Connection {
         }
     }
 
+    /// Close the connection with a reset: its port is free for the next at once, and is not kept for
+    /// a minute.
+    pub(crate) fn abandon(&mut self) {
+        if let Some(stream) = &self.stream {
+            // Where that fails, the port is kept for a minute.
+            let _ = stream.set_zero_linger();
+        }
+        self.close();
+    }
+
     fn close(&mut self) {
         self.stream = None;
         self.reused = false;

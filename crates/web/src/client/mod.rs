@@ -84,6 +84,11 @@ impl Client {
         self.connection.renew();
     }
 
+    /// The next request opens a connection.
+    pub(crate) fn disconnect(&mut self) {
+        self.connection.abandon();
+    }
+
     /// Sends one request, judges its answer, records both; the value of the answer and the time of
     /// the request. `judge` sees the body of a 200.
     pub(crate) async fn request<T>(

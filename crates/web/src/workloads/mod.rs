@@ -7,6 +7,7 @@
 pub mod cms;
 pub mod dvdstore;
 pub mod http;
+pub mod netstream;
 pub mod page;
 mod problem;
 pub mod sample;
@@ -23,6 +24,7 @@ use self::{
     cms::{CmsRecord, CmsScript, CmsSite, CmsVisitor},
     dvdstore::{DvdstoreScript, OrderTally, Shop, ShopRecord, Shopping},
     http::{HttpRecord, HttpScript, HttpSite, Visitor},
+    netstream::{ExchangeSite, Exchanger, NetstreamRecord, NetstreamScript},
     page::{PageScript, Viewer},
     sample::{RecordSite, RecordUser, SampleRecord, SampleScript},
     web2005::{Web2005Record, Web2005Script, WebSite, WebVisitor},
@@ -46,6 +48,8 @@ pub enum Script {
     /// Records: read, list or write one after the other, as a matrix says; the operations `read`,
     /// `list` and `write`.
     Sample(SampleScript),
+    /// Bytes back and forth; the operation `exchange`.
+    Netstream(NetstreamScript),
     /// One page again and again; the operation `page`.
     Page(PageScript),
 }
@@ -59,6 +63,7 @@ impl Script {
             Self::Web2005(script) => script.operations(),
             Self::Cms(script) => script.operations(),
             Self::Sample(_) => sample::OPERATIONS,
+            Self::Netstream(_) => netstream::OPERATIONS,
             Self::Page(_) => page::OPERATIONS,
         }
     }
@@ -71,6 +76,7 @@ impl Script {
             Self::Web2005(script) => script.check(),
             Self::Cms(script) => script.check(),
             Self::Sample(script) => script.check(),
+            Self::Netstream(script) => script.check(),
             Self::Page(script) => script.check(),
         }
     }
@@ -93,6 +99,7 @@ pub(crate) enum GuestUsers {
     Web2005(Rc<WebSite>),
     Cms(Rc<CmsSite>),
     Sample(Rc<RecordSite>),
+    Netstream(Rc<ExchangeSite>),
     Page(Rc<PageScript>),
 }
 
@@ -112,6 +119,7 @@ impl GuestUsers {
             Script::Web2005(script) => Self::Web2005(Rc::new(WebSite::new(script, target)?)),
             Script::Cms(script) => Self::Cms(Rc::new(CmsSite::new(script, target)?)),
             Script::Sample(script) => Self::Sample(Rc::new(RecordSite::new(*script))),
+            Script::Netstream(script) => Self::Netstream(Rc::new(ExchangeSite::new(*script))),
             Script::Page(script) => Self::Page(Rc::new(script.clone())),
         })
     }
@@ -139,6 +147,10 @@ impl GuestUsers {
                 let script = RecordUser::new(Rc::clone(site), seed, guest, number);
                 start(User::new(script, client), seed, stay);
             }
+            Self::Netstream(site) => {
+                let script = Exchanger::new(Rc::clone(site), seed, guest, number);
+                start(User::new(script, client), seed, stay);
+            }
             Self::Page(page) => {
                 let script = Viewer::new(Rc::clone(page), seed, guest, number);
                 start(User::new(script, client), seed, stay);
@@ -150,9 +162,12 @@ impl GuestUsers {
     pub(crate) fn tally(&self, window: Span, now: Nanos) -> OrderTally {
         match self {
             Self::Dvdstore(shop) => shop.record().borrow().tally(window, now),
-            Self::Http(_) | Self::Web2005(_) | Self::Cms(_) | Self::Sample(_) | Self::Page(_) => {
-                OrderTally::default()
-            }
+            Self::Http(_)
+            | Self::Web2005(_)
+            | Self::Cms(_)
+            | Self::Sample(_)
+            | Self::Netstream(_)
+            | Self::Page(_) => OrderTally::default(),
         }
     }
 
@@ -162,6 +177,7 @@ impl GuestUsers {
             Self::Dvdstore(shop) => shop.unfinished(request.operation, request.written),
             Self::Http(site) => site.unfinished(request.operation, request.written),
             Self::Sample(site) => site.unfinished(request.operation, request.written),
+            Self::Netstream(site) => site.unfinished(request.written),
             // What was under way is told when the counters are taken.
             Self::Web2005(_) | Self::Cms(_) | Self::Page(_) => {}
         }
@@ -175,6 +191,7 @@ impl GuestUsers {
             Self::Web2005(site) => GuestCounts::Web2005(Box::new(site.take_record())),
             Self::Cms(site) => GuestCounts::Cms(Box::new(site.take_record())),
             Self::Sample(site) => GuestCounts::Sample(site.take_record()),
+            Self::Netstream(site) => GuestCounts::Netstream(site.take_record()),
             Self::Page(_) => GuestCounts::Nothing,
         }
     }
@@ -195,6 +212,7 @@ pub(crate) enum GuestCounts {
     Web2005(Box<Web2005Record>),
     Cms(Box<CmsRecord>),
     Sample(SampleRecord),
+    Netstream(NetstreamRecord),
     Nothing,
 }
 
@@ -207,6 +225,7 @@ impl GuestCounts {
             Script::Web2005(script) => Self::Web2005(Box::new(Web2005Record::new(script))),
             Script::Cms(script) => Self::Cms(Box::new(CmsRecord::new(script))),
             Script::Sample(script) => Self::Sample(SampleRecord::new(script)),
+            Script::Netstream(_) => Self::Netstream(NetstreamRecord::default()),
             Script::Page(_) => Self::Nothing,
         }
     }
@@ -219,6 +238,7 @@ impl GuestCounts {
             (Self::Web2005(mine), Self::Web2005(other)) => mine.merge(&other),
             (Self::Cms(mine), Self::Cms(other)) => mine.merge(&other),
             (Self::Sample(mine), Self::Sample(other)) => mine.merge(&other),
+            (Self::Netstream(mine), Self::Netstream(other)) => mine.merge(&other),
             // Threads share the script of a guest.
             _ => {}
         }
@@ -234,6 +254,7 @@ impl GuestCounts {
             Self::Web2005(record) => Counters::from(record.counters(window)),
             Self::Cms(record) => Counters::Cms(record.counters(window)),
             Self::Sample(record) => Counters::Sample(record.counters(window)),
+            Self::Netstream(record) => Counters::Netstream(record.counters(window)),
             Self::Nothing => Counters::empty(WorkloadKind::Dvdstore),
         }
     }

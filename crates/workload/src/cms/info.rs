@@ -1,7 +1,7 @@
 //! The workload as data: operations, unit of work, metrics.
 
 use super::{CmsOperation, operation::OPERATION_COUNT};
-use crate::{Clients, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+use crate::{Clients, DriverRole, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
 
 /// Any of the eight operations.
 pub const OPERATION: &str = "operation";
@@ -24,6 +24,7 @@ pub static INFO: WorkloadInfo = WorkloadInfo {
     },
     metrics: &METRICS,
     headline: "operations_per_minute",
+    driver: DriverRole::Observer,
     own_checks: Some(
         "which operation followed which against the matrix, row by row (chi-square at 0.1 %, two \
          percentage points)",

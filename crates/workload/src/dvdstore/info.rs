@@ -1,6 +1,8 @@
 //! DVD Store as data: operations, unit of work, metrics.
 
-use crate::{Clients, Metric, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+use crate::{
+    Clients, DriverRole, Metric, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo,
+};
 
 /// Name of the operation that stands for the whole order; it consists of the pages of the order and
 /// is no request of its own.
@@ -23,6 +25,7 @@ pub static INFO: WorkloadInfo = WorkloadInfo {
     },
     metrics: &METRICS,
     headline: "opm",
+    driver: DriverRole::Observer,
     own_checks: None,
 };
 

@@ -1,6 +1,6 @@
 //! The workload as data: what holds of all workload files.
 
-use crate::{Clients, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+use crate::{Clients, DriverRole, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
 
 /// Any operation, with all that is loaded behind it.
 pub const PAGE: &str = "page";
@@ -27,6 +27,7 @@ pub static INFO: WorkloadInfo = WorkloadInfo {
     },
     metrics: &METRICS,
     headline: "pages_per_minute",
+    driver: DriverRole::Observer,
     own_checks: Some(
         "which operation followed which against the mix of the workload (chi-square at 0.1 %, two \
          percentage points)",

@@ -1,6 +1,6 @@
 //! Order entry as data: operations, unit of work, metrics.
 
-use crate::{Clients, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+use crate::{Clients, DriverRole, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
 
 /// Operation of a committed or rolled-back New-Order.
 pub const NEW_ORDER: &str = "new-order";
@@ -31,6 +31,7 @@ pub static INFO: WorkloadInfo = WorkloadInfo {
     },
     metrics: &METRICS,
     headline: "nopm",
+    driver: DriverRole::Observer,
     own_checks: Some(
         "transactions: failures, empty districts, the database's own count, hit ratio",
     ),

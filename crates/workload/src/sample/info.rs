@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Clients, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+use crate::{Clients, DriverRole, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
 
 /// What a user does, one request each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,7 @@ pub static INFO: WorkloadInfo = WorkloadInfo {
     },
     metrics: &METRICS,
     headline: "writes_per_min",
+    driver: DriverRole::Observer,
     own_checks: Some("transitions between operations against the matrix"),
 };
 

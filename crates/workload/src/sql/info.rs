@@ -1,6 +1,6 @@
 //! The workload as data: what holds of all of them.
 
-use crate::{Clients, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+use crate::{Clients, DriverRole, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
 
 /// Any operation, with all its statements.
 pub const OPERATION: &str = "operation";
@@ -27,6 +27,7 @@ pub static INFO: WorkloadInfo = WorkloadInfo {
     },
     metrics: &METRICS,
     headline: "operations_per_minute",
+    driver: DriverRole::Observer,
     own_checks: Some(
         "which operation followed which against the mix of the workload (chi-square at 0.1 %, two \
          percentage points)",

@@ -1,6 +1,6 @@
 //! The three workloads as data: operations, unit of work, metrics.
 
-use crate::{Clients, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+use crate::{Clients, DriverRole, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
 
 /// Any page, with all that is loaded behind it.
 pub const PAGE: &str = "page";
@@ -51,6 +51,7 @@ const COMMON: WorkloadInfo = WorkloadInfo {
     },
     metrics: &METRICS,
     headline: "pages_per_minute",
+    driver: DriverRole::Observer,
     own_checks: Some(
         "which page followed which against the chain of the workload (chi-square at 0.1 %, two \
          percentage points)",

@@ -164,8 +164,8 @@ impl Pages {
             } = self.site.answer(request).await;
             let body = match body {
                 AnswerBody::Bytes(bytes) => bytes,
-                file @ AnswerBody::File(_) => {
-                    let body = crate::http_server::sent(file).collect().await;
+                other @ (AnswerBody::Repeated(_) | AnswerBody::File(_)) => {
+                    let body = crate::http_server::sent(other).collect().await;
                     body.expect("read").to_bytes().to_vec()
                 }
             };

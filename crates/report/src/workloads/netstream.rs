@@ -1,0 +1,338 @@
+//! What only the netstream workload has: throughput of each link with the CPU time that it cost.
+
+use rookery_analysis::{Analysis, label::levels_after, points::PointSummary};
+use rookery_stats::Summary;
+use rookery_study::Level;
+
+use super::Brief;
+use crate::{
+    figures::data::{Datum, Figure, Mark, Panel, Row, Series},
+    prose::format,
+};
+
+/// From this mean size of answers on, bytes, they are a stream: bytes count, and not exchanges.
+const STREAM_BYTES: f64 = 16_384.0;
+
+/// How the order of links is to be read.
+const ORDER: &str = "> where the intervals (of two repeats: the ranges) do not overlap, ~ where \
+                     they do";
+
+/// What is shown of a group of points: how much was carried, and what that cost.
+struct Quantity {
+    rate: &'static str,
+    rate_title: &'static str,
+    cost_title: &'static str,
+    /// Costs of guest, driver and elsewhere, from the foot.
+    costs: [(&'static str, &'static str); 3],
+}
+
+const BYTES: Quantity = Quantity {
+    rate: "received_mbit_per_s",
+    rate_title: "Mbit/s",
+    cost_title: "CPU, s per GB",
+    costs: [
+        ("guest", "guest_cpu_s_per_gb"),
+        ("driver", "driver_cpu_s_per_gb"),
+        ("elsewhere", "elsewhere_cpu_s_per_gb"),
+    ],
+};
+
+const EXCHANGES: Quantity = Quantity {
+    rate: "exchanges_per_s",
+    rate_title: "exchanges/s",
+    cost_title: "CPU, s per million",
+    costs: [
+        ("guest", "guest_cpu_s_per_million"),
+        ("driver", "driver_cpu_s_per_million"),
+        ("elsewhere", "elsewhere_cpu_s_per_million"),
+    ],
+};
+
+/// Points that differ in their link alone.
+struct LinkGroup<'a> {
+    /// What they have in common: `4 connections, answer_bytes=100`.
+    label: String,
+    quantity: &'static Quantity,
+    /// Each link with its point.
+    links: Vec<(String, &'a PointSummary)>,
+}
+
+/// Throughput above, CPU time beneath; `None` where nothing was carried.
+pub(super) fn figure(analysis: &Analysis) -> Option<Figure> {
+    let groups = groups(analysis);
+    let panels: Vec<Panel> = groups.iter().filter_map(panel).collect();
+    (!panels.is_empty()).then(|| Figure {
+        id: "network-cost".to_owned(),
+        title: "What links carry, and the CPU time that it costs".to_owned(),
+        caption: "Above: content of answers, or exchanges where answers are small; means with \
+                  their 95 % interval, or the range of two repeats. Beneath: CPU time of the host, \
+                  of the guest, of the driver, and elsewhere: interrupts that are charged to no \
+                  program, and other work. Together they are what the host spent."
+            .to_owned(),
+        panels,
+        remarks: orders(&groups),
+        ..Figure::default()
+    })
+}
+
+/// The order of links in words.
+pub(super) fn brief(analysis: &Analysis) -> Brief {
+    Brief {
+        tables: Vec::new(),
+        remarks: orders(&groups(analysis)),
+    }
+}
+
+fn groups(analysis: &Analysis) -> Vec<LinkGroup<'_>> {
+    let mut groups: Vec<LinkGroup<'_>> = Vec::new();
+    for point in &analysis.points {
+        let Some(quantity) = quantity(point) else {
+            continue;
+        };
+        let (of_load, of_link): (Vec<_>, Vec<_>) =
+            point.point.levels.iter().cloned().partition(|level| {
+                level.key.starts_with("workload.") || level.key.starts_with("load.")
+            });
+        let label = levels_after(&point.point.load_label, &of_load);
+        let place = groups.iter().position(|group| group.label == label);
+        let place = place.unwrap_or_else(|| {
+            groups.push(LinkGroup {
+                label,
+                quantity,
+                links: Vec::new(),
+            });
+            groups.len() - 1
+        });
+        let links = &mut groups[place].links;
+        let short = link_name(&point.layouts(), &of_link);
+        let taken = links.iter().any(|(known, _)| *known == short);
+        let name = if taken {
+            levels_after(&point.layouts(), &of_link)
+        } else {
+            short
+        };
+        links.push((name, point));
+    }
+    groups
+}
+
+/// The layout with the levels of its link, as far as its name does not say them.
+fn link_name(layout: &str, levels: &[Level]) -> String {
+    let own: Vec<Level> = levels
+        .iter()
+        .filter(|level| level.key.starts_with("network.") && level.value != layout)
+        .cloned()
+        .collect();
+    levels_after(layout, &own)
+}
+
+/// Whether a point streamed; `None` where it carried nothing.
+fn quantity(point: &PointSummary) -> Option<&'static Quantity> {
+    let bits = value(point, BYTES.rate)?.mean * 1e6;
+    let exchanges = value(point, EXCHANGES.rate)?.mean;
+    let bytes = bits / 8.0 / exchanges;
+    bytes.is_finite().then_some(if bytes >= STREAM_BYTES {
+        &BYTES
+    } else {
+        &EXCHANGES
+    })
+}
+
+fn value(point: &PointSummary, name: &str) -> Option<Summary> {
+    let mut metrics = point.metrics.iter();
+    Some(metrics.find(|metric| metric.name == name)?.values)
+}
+
+fn panel(group: &LinkGroup<'_>) -> Option<Panel> {
+    let data = |name: &str, ends: bool| -> Vec<Datum> {
+        let of = |(link, point): &(String, &PointSummary)| {
+            let summary = value(point, name)?;
+            Some(Datum {
+                ends: summary.ends().filter(|_| ends),
+                ..Datum::named(link, summary.mean)
+            })
+        };
+        group.links.iter().filter_map(of).collect()
+    };
+    let rates = data(group.quantity.rate, true);
+    if rates.is_empty() {
+        return None;
+    }
+    let costs = group.quantity.costs.iter().map(|(side, name)| Series {
+        name: (*side).to_owned(),
+        mark: Mark::Stack,
+        data: shown(data(name, false)),
+    });
+    Some(Panel {
+        label: group.label.clone(),
+        x_title: "link".to_owned(),
+        rows: vec![
+            Row {
+                y_title: group.quantity.rate_title.to_owned(),
+                series: vec![Series {
+                    name: "carried".to_owned(),
+                    mark: Mark::Scatter,
+                    data: rates,
+                }],
+                ..Row::default()
+            },
+            Row {
+                y_title: group.quantity.cost_title.to_owned(),
+                series: costs.filter(|series| !series.data.is_empty()).collect(),
+                ..Row::default()
+            },
+        ],
+        ..Panel::default()
+    })
+}
+
+/// Parts that can stand on each other: ends that were sampled a little later than the host may leave
+/// less than nothing elsewhere.
+fn shown(mut data: Vec<Datum>) -> Vec<Datum> {
+    data.iter_mut().for_each(|datum| datum.y = datum.y.max(0.0));
+    data
+}
+
+/// One sentence for each group of two links or more.
+fn orders(groups: &[LinkGroup<'_>]) -> Vec<String> {
+    let mut sentences: Vec<String> = groups.iter().filter_map(order).collect();
+    if let Some(first) = sentences.first_mut() {
+        *first = format!("{first} ({ORDER})");
+    }
+    sentences
+        .into_iter()
+        .map(|sentence| format!("{sentence}."))
+        .collect()
+}
+
+fn order(group: &LinkGroup<'_>) -> Option<String> {
+    let mut links: Vec<(&str, Summary)> = group
+        .links
+        .iter()
+        .filter_map(|(link, point)| Some((link.as_str(), value(point, group.quantity.rate)?)))
+        .collect();
+    if links.len() < 2 {
+        return None;
+    }
+    links.sort_by(|(_, a), (_, b)| b.mean.total_cmp(&a.mean));
+    let mut words = String::new();
+    let mut before: Option<Summary> = None;
+    for (link, summary) in links {
+        if let Some(before) = before {
+            words += if apart(&before, &summary) {
+                " > "
+            } else {
+                " ~ "
+            };
+        }
+        words += &format!("{link} ({})", format::summary(&summary));
+        before = Some(summary);
+    }
+    Some(format!(
+        "{}, most {} first: {words}",
+        group.label, group.quantity.rate_title
+    ))
+}
+
+/// Whether the intervals of two means, the larger first, do not overlap; nothing is apart from a
+/// single trial.
+fn apart(larger: &Summary, smaller: &Summary) -> bool {
+    larger
+        .ends()
+        .zip(smaller.ends())
+        .is_some_and(|((low, _), (_, high))| low > high)
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_analysis::Run;
+    use rookery_workload::{
+        Counters,
+        netstream::{CpuSeconds, CpuTimes, NetstreamCounters},
+    };
+
+    use super::*;
+    use crate::tests::fixture;
+
+    /// The stored run of the tests, whose points carried less and less over different links.
+    fn analysed(bytes_each: f64) -> Analysis {
+        let mut run = Run::read(&fixture::complete().store).expect("a whole store");
+        for trial in &mut run.trials {
+            let point = f64::from(trial.row.trial.point);
+            let repeat = f64::from(trial.row.trial.id % 3);
+            let measurement = trial
+                .record
+                .as_mut()
+                .and_then(|record| record.measurement.as_mut());
+            let Some(measurement) = measurement else {
+                continue;
+            };
+            for guest in &mut measurement.guests {
+                guest.counters = Counters::empty(rookery_workload::WorkloadKind::Netstream);
+            }
+            measurement.guests[0].counters = Counters::Netstream(NetstreamCounters {
+                window_s: 10.0,
+                exchanges: 1000,
+                received_bytes: bytes_each * (10_000.0 / point.min(4.0) + repeat),
+                cpu: Some(CpuSeconds {
+                    guest: CpuTimes {
+                        whole: 1.0,
+                        system: Some(0.5),
+                    },
+                    driver: CpuTimes {
+                        whole: 2.0,
+                        system: None,
+                    },
+                    host: 2.9,
+                    host_times: None,
+                }),
+                ..NetstreamCounters::default()
+            });
+        }
+        Analysis::from_run(&run)
+    }
+
+    #[test]
+    fn links_stand_beside_each_other_with_their_costs_beneath() {
+        let figure = figure(&analysed(1e6)).expect("a figure");
+        let panel = &figure.panels[0];
+        assert_eq!(panel.rows[0].y_title, "Mbit/s");
+        let names: Vec<&str> = panel.rows[1]
+            .series
+            .iter()
+            .map(|series| series.name.as_str())
+            .collect();
+        assert_eq!(names, ["guest", "driver", "elsewhere"]);
+        let elsewhere = &panel.rows[1].series[2].data;
+        assert!(elsewhere.iter().all(|datum| datum.y == 0.0));
+    }
+
+    #[test]
+    fn small_answers_are_counted_and_not_weighed() {
+        let figure = figure(&analysed(1.0)).expect("a figure");
+        assert_eq!(figure.panels[0].rows[0].y_title, "exchanges/s");
+    }
+
+    #[test]
+    fn links_are_named_by_what_their_layout_does_not_say() {
+        let level = |key: &str, value: &str| Level {
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
+        let levels = [
+            level("guest.kind", "container"),
+            level("network.device", "veth"),
+            level("network.mtu", "9000"),
+        ];
+        assert_eq!(link_name("veth", &levels), "veth, mtu=9000");
+        assert_eq!(link_name("pair", &levels), "pair, device=veth, mtu=9000");
+    }
+
+    #[test]
+    fn only_intervals_that_are_apart_make_an_order() {
+        let summary = |values: &[f64]| Summary::from_values(values).expect("values");
+        assert!(apart(&summary(&[10.0, 11.0]), &summary(&[8.0, 9.0])));
+        assert!(!apart(&summary(&[10.0, 11.0]), &summary(&[8.0, 10.5])));
+        assert!(!apart(&summary(&[10.0]), &summary(&[1.0])));
+    }
+}

@@ -1,0 +1,3 @@
+//! The netstream workload: its server.
+
+pub(crate) mod app;

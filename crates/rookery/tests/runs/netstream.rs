@@ -1,0 +1,208 @@
+//! The netstream workload over loopback and links, through the whole laboratory.
+
+use serde_json::Value;
+
+use crate::common::{Place, assert_host_as, code, host_state, metric, root_tests, text};
+
+/// One guest that answers `answer` bytes, with more sections.
+fn study(kind: &str, answer: u32, users: &str, more: &str) -> String {
+    format!(
+        r#"
+title = "streamed"
+seed = 3
+
+[workload]
+kind = "netstream"
+answer_bytes = {answer}
+
+[load]
+users = {users}
+ramp_up = "100ms"
+settle = "900ms"
+steady = "2s"
+ramp_down = "100ms"
+drain = "2s"
+repeats = 1
+
+[stack]
+kind = "bundled"
+
+[guest]
+kind = "{kind}"
+memory = "128MiB per guest"
+
+[host]
+overcommit = 2
+other_work = 1
+
+[[layout]]
+name = "one"
+guests = 1
+vcpus = 1
+{more}
+"#
+    )
+}
+
+fn rows<'a>(of: &'a Value, key: &str) -> &'a Vec<Value> {
+    of[key]
+        .as_array()
+        .unwrap_or_else(|| panic!("{key} in {of}"))
+}
+
+fn number(of: &Value, key: &str) -> u64 {
+    of[key].as_u64().unwrap_or_else(|| panic!("{key} in {of}"))
+}
+
+/// The server sent what connections received, answer by answer and byte by byte.
+fn proof_holds(run: &Value, answer: u64) {
+    let audits = rows(run, "audits");
+    assert!(!audits.is_empty());
+    for audit in audits {
+        assert_eq!(audit["consistent"], true, "{audit}");
+    }
+    for pair in rows(run, "proofs").chunks(2) {
+        let [answers, bytes] = pair else {
+            panic!("two rows each: {pair:?}");
+        };
+        assert_eq!(answers["what"], "answers");
+        assert!(number(answers, "acknowledged") > 0, "{answers}");
+        assert_eq!(number(bytes, "found"), answer * number(answers, "found"));
+    }
+}
+
+/// What was asked of a network and in force at both ends of each trial.
+fn settings(run: &Value, name: &str) -> Vec<(String, String, String)> {
+    let of = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    rows(run, "tunings")
+        .iter()
+        .filter(|row| row["name"] == name)
+        .map(|row| (of(row, "asked"), of(row, "effective"), of(row, "at_end")))
+        .collect()
+}
+
+/// The parts of the CPU time for so much are what the host spent on it.
+fn costs_add_up(run: &Value, guest: &Value, amount: &str) {
+    let cost = |side: &str| metric(run, guest, &format!("{side}_cpu_s_per_{amount}"));
+    let (whole, ends) = (cost("host"), cost("guest") + cost("driver"));
+    assert!(whole > 0.0 && ends > 0.0, "{whole} {ends}");
+    let sum = ends + cost("elsewhere");
+    assert!((sum / whole - 1.0).abs() < 1e-6, "{sum} {whole}");
+    let share = |kind: &str| metric(run, guest, &format!("host_{kind}_share"));
+    let shares = share("user") + share("system") + share("interrupt");
+    assert!((shares - 1.0).abs() < 1e-6, "{shares}");
+}
+
+#[test]
+fn exchanges_are_counted_and_their_cpu_time_with_them() {
+    let place = Place::new();
+    let (_, run) = place.done("small.toml", &study("bare", 100, "[1, 5]", ""));
+    proof_holds(&run, 100);
+    for guest in rows(&run, "guests") {
+        let rate = metric(&run, guest, "exchanges_per_s");
+        assert!(rate > 10.0, "{guest}");
+        let bits = 8.0 * 100.0 * rate / 1e6;
+        let received = metric(&run, guest, "received_mbit_per_s");
+        assert!((received / bits - 1.0).abs() < 0.05, "{received} {bits}");
+        costs_add_up(&run, guest, "million");
+        let _ = metric(&run, guest, "resent_segments");
+    }
+    let page = place.dir.path().join("small.html");
+    let output = place
+        .rookery(&["report", "latest", "--html", &page.display().to_string()])
+        .output()
+        .expect("rookery starts");
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let page = std::fs::read_to_string(page).expect("the page");
+    for own in [
+        "exchanges/min",
+        "host_cpu_s_per_gb",
+        "answers of 100 bytes",
+        "What links carry, and the CPU time that it costs",
+    ] {
+        assert!(page.contains(own), "{own}");
+    }
+}
+
+#[test]
+fn each_exchange_may_open_a_connection() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let wanted = study("container", 100, "2", "").replace(
+        "answer_bytes = 100",
+        "answer_bytes = 100\nrequest_bytes = 50\nconnection = \"new\"",
+    );
+    let (_, run) = place.done("new.toml", &wanted);
+    proof_holds(&run, 100);
+    for guest in rows(&run, "guests") {
+        costs_add_up(&run, guest, "million");
+        let exchanges = metric(&run, guest, "exchanges");
+        let accepted = rows(&run, "kernel_counts").iter().find(|count| {
+            count["scope"] == guest["guest"] && count["counter"] == "connections_accepted"
+        });
+        let accepted = number(accepted.expect("a count"), "count") as f64;
+        assert!(accepted > 0.8 * exchanges, "{accepted} {exchanges}");
+    }
+}
+
+#[test]
+fn a_limit_and_a_bridge_of_another_size_are_named() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let before = host_state();
+    let network = "[network]\nrate_limit = \"100Mbit\"\nmtu = 9000\nbridge_mtu = 1500\n";
+    let (_, run) = place.done("limited.toml", &study("container", 1 << 20, "2", network));
+    proof_holds(&run, 1 << 20);
+    for (name, wanted) in [
+        ("network.rate_limit", "100Mbit"),
+        ("network.mtu", "9000"),
+        ("network.bridge_mtu", "1500"),
+        ("network.device", "veth"),
+    ] {
+        let found = settings(&run, name);
+        assert!(!found.is_empty(), "{name}");
+        for (asked, in_force, at_end) in found {
+            assert_eq!([&*asked, &*in_force, &*at_end], [wanted; 3], "{name}");
+        }
+    }
+    for guest in rows(&run, "guests") {
+        let received = metric(&run, guest, "received_mbit_per_s");
+        assert!(received < 101.0, "{received}");
+    }
+    let output = place
+        .rookery(&["report", "latest", "--json"])
+        .output()
+        .expect("rookery starts");
+    let told = text(&output.stdout);
+    assert!(
+        told.contains("limited to 100.0 Mbit/s") && told.contains("the limit bounds it"),
+        "{told}"
+    );
+    assert_host_as(&before);
+}
+
+#[test]
+fn tunnels_carry_streams_and_leave_nothing() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let before = host_state();
+    let network = "[network]\ndevice = [\"macvlan\", \"vxlan\"]\nmtu = 9000\n";
+    let (_, run) = place.done("tunnel.toml", &study("container", 1 << 20, "2", network));
+    proof_holds(&run, 1 << 20);
+    let mut devices: Vec<String> = settings(&run, "network.device")
+        .into_iter()
+        .map(|(asked, in_force, at_end)| {
+            assert_eq!([&in_force, &at_end], [&asked; 2]);
+            asked
+        })
+        .collect();
+    devices.sort();
+    assert_eq!(devices, ["macvlan", "vxlan"]);
+    assert_host_as(&before);
+}

@@ -1,0 +1,16 @@
+//! The netstream workload: bytes back and forth over connections, to load a network and not a
+//! server.
+//!
+//! Each user has a connection on which it asks for an answer of a given size, again and again:
+//! small answers are requests and responses, large ones a stream. It keeps its connection, or opens
+//! one for each exchange.
+
+mod counters;
+mod info;
+mod protocol;
+
+pub use counters::{
+    ANSWER_BYTES, ANSWERS, CpuSeconds, CpuTimes, HostTimes, LEAST_CPU_S, NetstreamCounters,
+};
+pub use info::{INFO, NetstreamOperation};
+pub use protocol::{ConnectionUse, EXCHANGE_PATH, ExchangeSize, HEALTH_PATH, exchange_target};
