@@ -72,11 +72,21 @@ fn copy_range(mut source: &File, mut target: &File, begin: u64, end: u64) -> io:
 /// Copy a directory of files, directories and symbolic links; root keeps their owners. Sockets are
 /// left out: without its server one is nothing. `to` must not exist.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
-    let keep_owners = rustix::process::geteuid().is_root();
-    copy_level(from, to, keep_owners, MAX_DEPTH)
+    copy_tree_without(from, to, None)
 }
 
-fn copy_level(from: &Path, to: &Path, keep_owners: bool, depth: u32) -> io::Result<()> {
+/// The same without what has this name in the tree's own directory.
+pub(crate) fn copy_tree_without(from: &Path, to: &Path, without: Option<&str>) -> io::Result<()> {
+    let keep_owners = rustix::process::geteuid().is_root();
+    copy_level(from, to, without, (keep_owners, MAX_DEPTH))
+}
+
+fn copy_level(
+    from: &Path,
+    to: &Path,
+    without: Option<&str>,
+    (keep_owners, depth): (bool, u32),
+) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
     if depth == 0 {
         return Err(io::Error::other(format!(
@@ -87,10 +97,13 @@ fn copy_level(from: &Path, to: &Path, keep_owners: bool, depth: u32) -> io::Resu
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
+        if without.is_some_and(|name| entry.file_name() == name) {
+            continue;
+        }
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            copy_level(&source, &target, keep_owners, depth - 1)?;
+            copy_level(&source, &target, None, (keep_owners, depth - 1))?;
         } else if kind.is_symlink() {
             std::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
         } else if kind.is_file() {
@@ -149,6 +162,18 @@ mod tests {
             copy_tree(&from, &to).is_err(),
             "an existing target is not merged into"
         );
+    }
+
+    #[test]
+    fn what_is_left_out_lies_at_the_top_alone() {
+        let base = tempfile::tempdir().expect("temporary directory");
+        let (from, to) = (base.path().join("from"), base.path().join("to"));
+        for directory in ["shared", "own/shared"] {
+            fs::create_dir_all(from.join(directory)).expect("directory");
+            fs::write(from.join(directory).join("file"), "1").expect("file");
+        }
+        copy_tree_without(&from, &to, Some("shared")).expect("copied");
+        assert!(!to.join("shared").exists() && to.join("own/shared/file").exists());
     }
     #[test]
     fn holes_stay_holes_and_sockets_stay_behind() {

@@ -21,6 +21,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct GuestPaths {
     pub(crate) data: String,
+    /// What all guests of a template read and none writes.
+    pub(crate) shared: String,
     pub(crate) conf: String,
     pub(crate) run: String,
     pub(crate) program: String,
@@ -68,6 +70,7 @@ impl GuestPaths {
     fn value(&self, word: &str) -> Option<String> {
         Some(match word {
             "data" => self.data.clone(),
+            "shared" => self.shared.clone(),
             "conf" => self.conf.clone(),
             "run" => self.run.clone(),
             "program" => self.program.clone(),
@@ -129,6 +132,7 @@ mod tests {
     fn own_paths() -> GuestPaths {
         GuestPaths {
             data: "/d{run}".into(),
+            shared: "/d/rookery-shared".into(),
             conf: "/conf".into(),
             run: "/run".into(),
             program: "/program".into(),

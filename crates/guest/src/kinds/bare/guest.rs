@@ -31,7 +31,7 @@ use crate::{
     label::Label,
     link::host_mtu,
     log::tail,
-    paths::{CloneClaim, remove_tree},
+    paths::{CloneClaim, SHARED, remove_tree},
     phase::{end_reason, out_of_memory},
     processes::kill_labelled,
     spec::GuestSpec,
@@ -91,8 +91,12 @@ impl BareGuest {
 
     fn paths(&self) -> GuestPaths {
         let text = |path: &Path| path.to_string_lossy().into_owned();
+        let own = self.data.join(SHARED);
+        let of_template = self.template.root.join("data").join(SHARED);
+        let shared = if own.is_dir() { own } else { of_template };
         GuestPaths {
             data: text(&self.data),
+            shared: text(&shared),
             conf: text(&self.conf()),
             run: text(&self.clone.join("run")),
             program: text(&self.template.program),

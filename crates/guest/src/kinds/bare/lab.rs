@@ -13,13 +13,13 @@ use super::{
 };
 use crate::{
     addresses::Blocks,
-    copy::copy_tree,
+    copy::copy_tree_without,
     error::GuestError,
     guest::Guest,
     kind::Kind,
     lab_core::LabCore,
     label::guest_group,
-    paths::{clone_dir, log_file, open_directory, prepare},
+    paths::{SHARED, clone_dir, log_file, open_directory, prepare},
     run_lab::GuestMaker,
     spec::GuestSpec,
     storage::{Provision, Store, Volume},
@@ -98,7 +98,11 @@ impl GuestMaker for BareGuests {
             .host
             .step("clone data")
             .and_then(|()| guest.store.home.as_deref().map_or(Ok(()), open_directory))
-            .and_then(|()| copy_tree(&template.root.join("data"), &guest.data))
+            .and_then(|()| {
+                // Who has a volume has all of its data there.
+                let without = guest.store.home.is_none().then_some(SHARED);
+                copy_tree_without(&template.root.join("data"), &guest.data, without)
+            })
             .and_then(|()| open_directory(&guest.clone.join("run")));
         copied.map_err(fail("copying the data"))?;
         guest.store.settle();

@@ -35,7 +35,7 @@ use crate::{
     label::{Label, guest_group, guest_netns, run_name},
     link::{self, LinkPlace},
     log::tail,
-    paths::{CloneClaim, open_directory, prepare, remove_tree},
+    paths::{CloneClaim, SHARED, open_directory, prepare, remove_tree},
     phase::{Phase, end_reason, out_of_memory},
     spec::GuestSpec,
     storage::{InForce, Store, VolumeFault, VolumeLook, io_readings, node_reading},
@@ -170,6 +170,7 @@ impl ContainerGuest {
     fn write_config(&self) -> io::Result<()> {
         let paths = GuestPaths {
             data: "/data".to_owned(),
+            shared: format!("/data/{SHARED}"),
             conf: "/conf".to_owned(),
             run: "/run".to_owned(),
             program: format!("/{PROGRAM}"),

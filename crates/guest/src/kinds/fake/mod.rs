@@ -27,7 +27,8 @@ use crate::{
     lab::Lab,
     log::tail,
     paths::{
-        CloneClaim, RunDirs, clone_dir, clones, log_file, open_directory, prepare, remove_tree,
+        CloneClaim, RunDirs, SHARED, clone_dir, clones, log_file, open_directory, prepare,
+        remove_tree,
     },
     spec::{GuestSpec, check_spec},
     storage::{IoLimiter, Provision, StorageAbility, Volume},
@@ -221,6 +222,7 @@ impl FakeGuest {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         GuestPaths {
             data: text(&self.data),
+            shared: text(&self.data.join(SHARED)),
             conf: text(&self.clone.join("conf")),
             run: text(&self.clone.join("run")),
             program: self.program.clone(),

@@ -42,7 +42,7 @@ use crate::{
     label::guest_group,
     link::machine_readings,
     log::tail,
-    paths::{CloneClaim, prepare, remove_tree},
+    paths::{CloneClaim, SHARED, prepare, remove_tree},
     phase::{Phase, end_reason},
     processes::kill_labelled,
     spec::GuestSpec,
@@ -188,6 +188,7 @@ impl VmGuest {
     fn write_seed(&self, relay: Option<Relay>) -> io::Result<()> {
         let paths = GuestPaths {
             data: "/data".to_owned(),
+            shared: format!("/data/{SHARED}"),
             conf: "/conf".to_owned(),
             run: "/run".to_owned(),
             program: format!("/{PROGRAM}"),

@@ -200,6 +200,7 @@ mod tests {
         };
         let paths = GuestPaths {
             data: "/data".into(),
+            shared: "/data/rookery-shared".into(),
             conf: "/conf".into(),
             run: "/run".into(),
             program: "/program".into(),
