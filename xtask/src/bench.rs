@@ -14,6 +14,7 @@ mod open;
 mod pages;
 mod servers;
 mod simulate;
+mod web2005;
 
 use std::process::Command;
 
@@ -35,9 +36,10 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "open" => open::run(args),
         "pages" => pages::run(args),
         "simulate" => simulate::run(args),
+        "web2005" => web2005::run(args),
         _ => Err(format!(
             "no benchmark is called `{what}`; there are data, driver, guests, http, isolation, live, \
-             load, mva, network, open, pages and simulate"
+             load, mva, network, open, pages, simulate and web2005"
         )),
     }
 }

@@ -9,6 +9,7 @@ use crate::{
         CmsLampStack, CmsStack, DatabaseStack, EmbeddedStack, LampStack, SqliteStack, WebLampStack,
         WebStack, open_netstream, open_sample,
     },
+    web2005::ExtraTime,
 };
 
 /// What serves the load of a study's variant.
@@ -50,10 +51,18 @@ pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackE
         StackUse::Embedded {
             pages,
             extra_cpu,
+            extra_wait,
             serial_share,
+            processors_per_vcpu,
         } => match &study.workload {
             Workload::WebBanking(_) | Workload::WebEcommerce(_) | Workload::WebSupport(_) => {
-                Box::new(WebStack::new(study, *extra_cpu, *serial_share)?)
+                let extra = ExtraTime {
+                    cpu: *extra_cpu,
+                    wait: *extra_wait,
+                    serial_share: *serial_share,
+                    processors: 1,
+                };
+                Box::new(WebStack::new(study, extra, *processors_per_vcpu)?)
             }
             Workload::Cms(_) => Box::new(CmsStack::new(study, *extra_cpu)?),
             _ => Box::new(EmbeddedStack::new(study, *pages, *extra_cpu)?),

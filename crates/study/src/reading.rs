@@ -42,7 +42,7 @@ pub(crate) fn read_study(
     image::check(&sections, context);
     if let Some(mut workload) = sections.workload.take() {
         check_workload(&workload, &sections, context);
-        check_serial_share(&workload, &sections, context);
+        check_planted(&workload, &sections, context);
         let mut others = sections.others();
         workload.keys().check(&others, context);
         workload.keys_mut().fill_in(&mut others, context);
@@ -114,19 +114,31 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
     }
 }
 
-/// Refuses a serial section where pages have none.
-fn check_serial_share(workload: &Workload, sections: &Sections, context: &mut Context) {
-    let planted = matches!(
-        sections.stack,
-        Some(StackUse::Embedded { serial_share, .. }) if serial_share > 0.0
-    );
-    if planted && !workload.keys().has_serial_section() {
+/// Refuses what is planted in pages that cannot have it.
+fn check_planted(workload: &Workload, sections: &Sections, context: &mut Context) {
+    let Some(StackUse::Embedded {
+        extra_wait,
+        serial_share,
+        processors_per_vcpu,
+        ..
+    }) = sections.stack
+    else {
+        return;
+    };
+    let planted = [
+        ("extra_wait", !extra_wait.is_zero()),
+        ("serial_share", serial_share > 0.0),
+        ("processors_per_vcpu", processors_per_vcpu > 1),
+    ];
+    if workload.keys().has_serial_section() {
+        return;
+    }
+    for (key, _) in planted.into_iter().filter(|(_, given)| *given) {
         let message = format!(
-            "`stack.serial_share` has no meaning for the workload {}, whose pages have no serial \
-             section",
+            "`stack.{key}` has no meaning for the workload {}, whose pages have no serial section",
             workload.kind().name()
         );
-        let span = context.spans.nearest("stack.serial_share");
+        let span = context.spans.nearest(&format!("stack.{key}"));
         let help = "remove it, or write a workload of web pages, such as \"web-support\"";
         context.refuse::<()>(Code::Contradiction, span, message, help);
     }

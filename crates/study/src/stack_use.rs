@@ -23,9 +23,15 @@ pub enum StackUse {
         /// slow-down of known size.
         #[serde(default, skip_serializing_if = "Duration::is_zero")]
         extra_cpu: Duration,
-        /// The share of that time which one page at a time burns, 0 to 1.
+        /// Time for which every page waits without using the CPU.
+        #[serde(default, skip_serializing_if = "Duration::is_zero")]
+        extra_wait: Duration,
+        /// The share of both times in which a page has the server for itself, 0 to 1.
         #[serde(default, skip_serializing_if = "is_zero")]
         serial_share: f64,
+        /// Pages that take these times at once, for each vCPU.
+        #[serde(default = "one_processor", skip_serializing_if = "is_one")]
+        processors_per_vcpu: u32,
     },
     /// Apache, PHP and MariaDB.
     Lamp(LampUse),
@@ -50,6 +56,20 @@ pub enum StackUse {
 )]
 fn is_zero(share: &f64) -> bool {
     *share == 0.0
+}
+
+/// A processor for each vCPU.
+const fn one_processor() -> u32 {
+    1
+}
+
+/// Whether there is the usual number of processors, which need not be written.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+fn is_one(processors: &u32) -> bool {
+    *processors == 1
 }
 
 impl StackUse {

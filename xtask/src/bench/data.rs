@@ -79,7 +79,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
 }
 
 /// The directory that cargo builds into, on the disk of the checkout.
-fn default_dir() -> Result<PathBuf, String> {
+pub(super) fn default_dir() -> Result<PathBuf, String> {
     let program =
         std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let target = program
@@ -90,10 +90,15 @@ fn default_dir() -> Result<PathBuf, String> {
 }
 
 /// A directory of our own, removed with all its files.
-struct Scratch(PathBuf);
+pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
-    fn create(path: PathBuf) -> Result<Self, String> {
+    /// The directory.
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn create(path: PathBuf) -> Result<Self, String> {
         fs::create_dir_all(&path).map_err(|error| {
             format!(
                 "cannot make {}: {error}; choose another with --dir",
@@ -210,7 +215,7 @@ fn write_set(dir: &Path, threads: usize) -> Result<Written, String> {
 
 /// Sequential write rate in MB/s and how it was measured: by fio, or by plain writes where there is
 /// no fio.
-fn disk_rate(dir: &Path) -> Result<(f64, &'static str), String> {
+pub(super) fn disk_rate(dir: &Path) -> Result<(f64, &'static str), String> {
     match fio(dir) {
         Some(rate) => Ok((rate, "fio (direct, 1 MB x 8, end fsync)")),
         None => plain_write(dir).map(|rate| (rate, "plain 1 MB writes and fsync")),
@@ -273,7 +278,7 @@ fn thread_cpu_seconds() -> Result<f64, String> {
         .ok_or_else(|| format!("{path} does not begin with a number"))
 }
 
-fn peak_memory_mb() -> Result<f64, String> {
+pub(super) fn peak_memory_mb() -> Result<f64, String> {
     let path = "/proc/self/status";
     let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -283,7 +288,7 @@ fn peak_memory_mb() -> Result<f64, String> {
 }
 
 /// Median and range of repeated measurements.
-struct Spread<'a>(&'a [f64]);
+pub(super) struct Spread<'a>(pub(super) &'a [f64]);
 
 impl std::fmt::Display for Spread<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,12 +1,15 @@
 //! Users of banking, e-commerce and support: what the driver is told.
 
+use std::net::SocketAddr;
+
+use rookery_stack::web2005::TLS_PORT;
 use rookery_stats::Pacing;
 use rookery_study::Web2005Use;
 use rookery_web::{
     Script,
     workloads::{http::SiteName, web2005::Web2005Script},
 };
-use rookery_workload::{DelayDistribution, web2005::WebDataset};
+use rookery_workload::{DelayDistribution, http::Tls, web2005::WebDataset};
 
 use super::{
     LoadRequest,
@@ -15,16 +18,23 @@ use super::{
 
 /// The load of one group of a trial on guests that serve these pages.
 pub(super) fn load(request: &LoadRequest<'_>, wanted: &Web2005Use, dataset: WebDataset) -> Users {
-    let script = |address| {
+    let script = |address: SocketAddr| {
         Script::Web2005(Box::new(Web2005Script {
             dataset,
             site: SiteName::at(address),
+            secure: wanted
+                .encrypted
+                .then(|| SocketAddr::new(address.ip(), TLS_PORT)),
             think: wanted.think,
             connections: wanted.connections,
             receive_rate: wanted.receive_rate,
             bands: wanted.bands,
             rules: wanted.rules,
-            tls: wanted.tls.clone(),
+            tls: Tls {
+                // Our own server made its certificate when it started: nobody has signed it.
+                insecure: wanted.tls.insecure || wanted.encrypted,
+                ..wanted.tls.clone()
+            },
         }))
     };
     let behaviour = Behaviour {

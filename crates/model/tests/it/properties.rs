@@ -17,6 +17,29 @@ fn demands() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(0.001..1.0_f64, 1..5)
 }
 
+/// A lock that excludes only itself is a queue: its share of the time is not the sigma of Amdahl's
+/// law, in which a serial section stops everything.
+#[test]
+fn the_share_of_a_lock_is_no_sigma() {
+    let share = 0.2;
+    let lock = Repairman {
+        demand: share,
+        servers: 1,
+        think: 1.0 - share,
+    };
+    let run = |n: f64| Observation {
+        n,
+        x: lock.throughput(n),
+    };
+    let observations = Observations::new([1.0, 2.0, 3.0, 4.0].map(run).to_vec()).expect("valid");
+    let fit = fit_usl(&observations, Family::Amdahl, Weights::Equal, None).expect("fits");
+    assert!(
+        (0.03..0.07).contains(&fit.law.sigma),
+        "{}: docs/web2005.md says 0.05",
+        fit.law.sigma
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 

@@ -46,6 +46,9 @@ mod template;
 mod void;
 mod walk;
 mod web2005;
+mod web2005_bytes;
+mod web2005_planted;
+mod web2005_tls;
 mod wish;
 mod wordpress;
 

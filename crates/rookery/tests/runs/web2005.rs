@@ -178,6 +178,60 @@ fn a_container_with_all_servers_serves_banking() {
     assert!(!told_the_truth(&run).is_empty());
 }
 
+/// Files of the data of the guests of a run that are their own, below this directory of a clone.
+fn own_files(place: &Place, data: &str) -> Vec<String> {
+    let clones = fs::read_dir(place.runs())
+        .expect("runs")
+        .flatten()
+        .map(|run| run.path().join("guests/clones"))
+        .filter_map(|clones| fs::read_dir(clones).ok())
+        .flat_map(Iterator::flatten);
+    let data = clones.map(|clone| clone.path().join(data));
+    let files = data.filter_map(|data| fs::read_dir(data).ok());
+    let names = files.flat_map(Iterator::flatten);
+    names
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Two guests of the embedded stack that stay under load.
+fn embedded(kind: &str) -> String {
+    format!(
+        r#"
+title = "one file set"
+seed = 7
+workload = {{ kind = "web-banking", sessions = "10 per guest", fileset_scale = 0.1, think_time = "200ms", receive_rate = 0, min_requests = 0 }}
+load = {{ users = 8, ramp_up = "300ms", settle = "2s", steady = "6s", ramp_down = "300ms", repeats = 1, retry_void = 0 }}
+qos = {{ page = {{ p95 = "9s" }}, errors = 0.05 }}
+stack = {{ kind = "embedded" }}
+guest = {{ kind = "{kind}", memory = "192MiB" }}
+host = {{ overcommit = 4, other_work = 1 }}
+layout = [{{ name = "two", guests = 2 }}]
+"#
+    )
+}
+
+#[test]
+fn guests_read_the_file_set_of_their_template_and_have_no_copy() {
+    for (kind, data) in [("bare", "data"), ("container", "upper/data")] {
+        if kind == "container" && !root_tests() {
+            continue;
+        }
+        let place = Place::new();
+        let (mut child, events) = place.under_load(&embedded(kind));
+        // What each of them writes: the ledger of its back-end.
+        let own = own_files(&place, data);
+        assert_eq!(own, ["ledger.txt", "ledger.txt"], "{kind}");
+        let told: Vec<String> = events.collect();
+        child.wait().expect("rookery ends");
+        let run = place.export();
+        assert_ne!(run["trials"][0]["status"], "failed", "{told:?}");
+        for audit in run["audits"].as_array().expect("audits") {
+            assert_eq!(audit["found"], audit["acknowledged"], "{audit}");
+        }
+    }
+}
+
 /// Processes of the run in `place` that were started with this word.
 fn processes(place: &Place, word: &str) -> Vec<String> {
     let run = fs::read_dir(place.runs()).expect("runs").flatten().next();
@@ -200,14 +254,11 @@ fn processes(place: &Place, word: &str) -> Vec<String> {
         .collect()
 }
 
-#[test]
-fn money_is_where_users_were_told_after_a_kill_of_pages_back_end_or_both() {
-    if !lamp_tests() {
-        return;
-    }
+/// Kills pages, back-end, or both under load: the ledger holds what users were told.
+fn money_is_where_users_were_told_after_kills(kind: &str) {
     for victims in [&["supervise"][..], &["besim"], &["supervise", "besim"]] {
         let place = Place::new();
-        let study = on_lamp("web-banking", "bare", "prefork", TIERS);
+        let study = on_lamp("web-banking", kind, "prefork", TIERS);
         let (mut child, events) = place.under_load(&study);
         let killed: Vec<String> = victims
             .iter()
@@ -230,5 +281,19 @@ fn money_is_where_users_were_told_after_a_kill_of_pages_back_end_or_both() {
                 "{victims:?}: {audit}"
             );
         }
+    }
+}
+
+#[test]
+fn money_is_where_users_were_told_after_a_kill_of_pages_back_end_or_both() {
+    if lamp_tests() {
+        money_is_where_users_were_told_after_kills("bare");
+    }
+}
+
+#[test]
+fn money_is_where_users_of_containers_were_told_after_such_kills() {
+    if root_tests() && lamp_tests() {
+        money_is_where_users_were_told_after_kills("container");
     }
 }

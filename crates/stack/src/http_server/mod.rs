@@ -2,11 +2,13 @@
 //! orderly end. What is answered is an [`HttpSite`].
 
 mod body;
+mod certificate;
 mod message;
 mod patience;
 mod server;
 mod sessions;
 mod stop;
+mod tls;
 
 pub(crate) use body::{FileBody, RepeatedBody};
 pub(crate) use message::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request};
@@ -15,3 +17,4 @@ pub(crate) use server::sent;
 pub(crate) use server::{HttpServer, ListenError};
 pub(crate) use sessions::{SESSION_COOKIE, SessionId, Sessions, TooMany};
 pub use stop::StopSignal;
+pub use tls::{NoTls, ServerCertificate};

@@ -16,7 +16,7 @@ use std::{
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Time between two looks at a connection; what a limit may be exceeded by.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -105,13 +105,13 @@ impl Notes {
 }
 
 /// A connection that takes notes.
-pub(crate) struct PatientStream {
-    stream: TokioIo<TcpStream>,
+pub(crate) struct PatientStream<S> {
+    stream: TokioIo<S>,
     notes: Arc<Notes>,
 }
 
-impl PatientStream {
-    pub(crate) fn new(stream: TcpStream, notes: Arc<Notes>) -> Self {
+impl<S> PatientStream<S> {
+    pub(crate) fn new(stream: S, notes: Arc<Notes>) -> Self {
         Self {
             stream: TokioIo::new(stream),
             notes,
@@ -131,7 +131,7 @@ impl PatientStream {
     }
 }
 
-impl Read for PatientStream {
+impl<S: AsyncRead + Unpin> Read for PatientStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -143,7 +143,7 @@ impl Read for PatientStream {
     }
 }
 
-impl Write for PatientStream {
+impl<S: AsyncWrite + Unpin> Write for PatientStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -12,11 +12,13 @@ use hyper::{
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpSocket, TcpStream},
     runtime::{Builder, Runtime},
     sync::Semaphore,
     time::{MissedTickBehavior, interval, sleep, timeout},
 };
+use tokio_rustls::TlsAcceptor;
 
 use super::{
     body::SentBody,
@@ -67,6 +69,8 @@ pub(crate) enum ListenError {
 pub(crate) struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
+    /// Where it speaks TLS, beside the other.
+    encrypted: Option<(TcpListener, TlsAcceptor)>,
     connections: Arc<Semaphore>,
     max_connections: u32,
     runtime: Runtime,
@@ -90,18 +94,33 @@ impl HttpServer {
             .enable_all()
             .build()
             .map_err(ListenError::Workers)?;
-        let refused = |source| ListenError::Address { address, source };
-        let listener = {
-            let _context = runtime.enter();
-            listen(address).map_err(refused)?
-        };
-        let address = listener.local_addr().map_err(refused)?;
+        let listener = listen_within(&runtime, address)?;
+        let address = listener
+            .local_addr()
+            .map_err(|source| ListenError::Address { address, source })?;
         Ok(Self {
             listener,
             address,
+            encrypted: None,
             connections: Arc::new(Semaphore::new(max_connections as usize)),
             max_connections,
             runtime,
+        })
+    }
+
+    /// Listen at a second address, for encrypted connections.
+    ///
+    /// # Errors
+    /// When the address is taken.
+    pub(crate) fn encrypted_at(
+        self,
+        address: SocketAddr,
+        acceptor: TlsAcceptor,
+    ) -> Result<Self, ListenError> {
+        let listener = listen_within(&self.runtime, address)?;
+        Ok(Self {
+            encrypted: Some((listener, acceptor)),
+            ..self
         })
     }
 
@@ -110,32 +129,56 @@ impl HttpServer {
         self.address
     }
 
+    /// Where it listens for encrypted connections.
+    pub(crate) fn encrypted_addr(&self) -> Option<SocketAddr> {
+        let (listener, _) = self.encrypted.as_ref()?;
+        listener.local_addr().ok()
+    }
+
     /// Serve until `stop` is raised. Then accept no more, and let requests in flight finish (at
     /// most 5 s).
     pub(crate) fn run<S: HttpSite>(self, site: Arc<S>, stop: &StopSignal) {
         let Self {
             listener,
+            encrypted,
             connections,
             max_connections,
             runtime,
             ..
         } = self;
-        // On a worker, not on this thread, so that accepting needs no hop between threads.
-        let accepting = runtime.spawn(accept(
-            listener,
-            Arc::clone(&connections),
-            site,
-            stop.clone(),
-        ));
+        let encrypted = encrypted.map(|(listener, acceptor)| (listener, Some(acceptor)));
+        let all = std::iter::once((listener, None)).chain(encrypted);
+        // On workers, not on this thread, so that accepting needs no hop between threads.
+        let accepting: Vec<_> = all
+            .map(|(listener, acceptor)| {
+                let connections = Arc::clone(&connections);
+                let accepting = Accepting {
+                    listener,
+                    acceptor,
+                    connections,
+                    site: Arc::clone(&site),
+                    stop: stop.clone(),
+                };
+                runtime.spawn(accepting.go_on())
+            })
+            .collect();
         runtime.block_on(async {
-            // Fails only if accepting panicked; then there is nothing more to wait for than the
-            // connections.
-            let _ = accepting.await;
+            for accepting in accepting {
+                // Fails only if accepting panicked; then there is nothing more to wait for than
+                // the connections.
+                let _ = accepting.await;
+            }
             // Every connection holds one permit: to have them all is to have no connection left.
             let _ = timeout(STOP_PATIENCE, connections.acquire_many(max_connections)).await;
         });
         runtime.shutdown_timeout(Duration::from_secs(1));
     }
+}
+
+/// Listen on a runtime.
+fn listen_within(runtime: &Runtime, address: SocketAddr) -> Result<TcpListener, ListenError> {
+    let _context = runtime.enter();
+    listen(address).map_err(|source| ListenError::Address { address, source })
 }
 
 /// Allow this process as many files as the system lets it, and say how many connections that is.
@@ -167,44 +210,72 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Accept until `stop` is raised; the listening socket closes with the return.
-async fn accept<S: HttpSite>(
+/// An address at which connections are accepted.
+struct Accepting<S> {
     listener: TcpListener,
+    /// Connections are encrypted.
+    acceptor: Option<TlsAcceptor>,
     connections: Arc<Semaphore>,
     site: Arc<S>,
     stop: StopSignal,
-) {
-    let mut stopped = pin!(stop.raised());
-    loop {
-        let accepted = async {
-            // The limit first: clients beyond it wait in the kernel's queue.
-            let permit = Arc::clone(&connections).acquire_owned().await;
-            (permit, listener.accept().await)
-        };
-        let (permit, stream) = tokio::select! {
-            biased;
-            () = &mut stopped => return,
-            (permit, accepted) = accepted => match (permit, accepted) {
-                (Ok(permit), Ok((stream, _))) => (permit, stream),
-                (Err(_), _) => return,
-                (_, Err(_)) => {
-                    sleep(ACCEPT_PAUSE).await;
-                    continue;
-                }
-            },
-        };
-        let (site, stop) = (Arc::clone(&site), stop.clone());
-        tokio::spawn(async move {
-            converse(stream, site, &stop).await;
-            drop(permit);
-        });
+}
+
+impl<S: HttpSite> Accepting<S> {
+    /// Accept until `stop` is raised; the listening socket closes with the return.
+    async fn go_on(self) {
+        let mut stopped = pin!(self.stop.raised());
+        loop {
+            let accepted = async {
+                // The limit first: clients beyond it wait in the kernel's queue.
+                let permit = Arc::clone(&self.connections).acquire_owned().await;
+                (permit, self.listener.accept().await)
+            };
+            let (permit, stream) = tokio::select! {
+                biased;
+                () = &mut stopped => return,
+                (permit, accepted) = accepted => match (permit, accepted) {
+                    (Ok(permit), Ok((stream, _))) => (permit, stream),
+                    (Err(_), _) => return,
+                    (_, Err(_)) => {
+                        sleep(ACCEPT_PAUSE).await;
+                        continue;
+                    }
+                },
+            };
+            let (site, stop) = (Arc::clone(&self.site), self.stop.clone());
+            let acceptor = self.acceptor.clone();
+            tokio::spawn(async move {
+                begin(stream, acceptor, site, &stop).await;
+                drop(permit);
+            });
+        }
     }
 }
 
 /// One connection, to its end.
-async fn converse<S: HttpSite>(stream: TcpStream, site: Arc<S>, stop: &StopSignal) {
+async fn begin<S: HttpSite>(
+    stream: TcpStream,
+    acceptor: Option<TlsAcceptor>,
+    site: Arc<S>,
+    stop: &StopSignal,
+) {
     // An answer is one write: waiting for more to send would only delay it.
     let _ = stream.set_nodelay(true);
+    let Some(acceptor) = acceptor else {
+        return converse(stream, site, stop).await;
+    };
+    // A client that does not agree has been told by the handshake.
+    if let Ok(Ok(stream)) = timeout(Limits::SERVER.request, acceptor.accept(stream)).await {
+        converse(stream, site, stop).await;
+    }
+}
+
+/// The requests of a connection.
+async fn converse<S: HttpSite>(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    site: Arc<S>,
+    stop: &StopSignal,
+) {
     let notes = Notes::new();
     let heard = Arc::clone(&notes);
     let service = service_fn(move |request| {

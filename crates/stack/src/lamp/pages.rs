@@ -112,7 +112,7 @@ mod tests {
     fn pages_hold_nothing_that_a_guest_would_replace() {
         for (path, text) in FILES {
             for word in [
-                "data", "conf", "run", "program", "address", "port", "listen",
+                "data", "shared", "conf", "run", "program", "address", "port", "listen",
             ] {
                 assert!(
                     !text.contains(&format!("{{{word}}}")),

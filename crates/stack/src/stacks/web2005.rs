@@ -3,14 +3,11 @@
 
 mod lamp;
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Instant};
 
 use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
 use rookery_stats::DatabaseLoad;
-use rookery_study::{Point, PointData, Study, Web2005Use, WorkloadKind};
+use rookery_study::{Point, PointData, Study, Vcpus, Web2005Use, WorkloadKind};
 use rookery_workload::web2005::{Model, WebDataset, files::Shape};
 
 use crate::{
@@ -21,8 +18,8 @@ use crate::{
     service::{GUEST, USER},
     template::{FileLoader, give_to_guests},
     web2005::{
-        FILES_DIRECTORY, FilesetOptions, HEALTH_PATH, INIT_PATH, LEDGER_FILE, PORT, page_args,
-        read_ledger, write_fileset,
+        ExtraTime, FILES_DIRECTORY, FilesetOptions, HEALTH_PATH, INIT_PATH, LEDGER_FILE, PORT,
+        page_args, read_ledger, write_fileset,
     },
     workloads::PAGES,
 };
@@ -39,8 +36,8 @@ const THREADS: usize = 2;
 #[derive(Clone)]
 pub(crate) struct WebStack {
     wanted: Web2005Use,
-    extra_cpu: Duration,
-    serial_share: f64,
+    extra: ExtraTime,
+    processors_per_vcpu: u32,
 }
 
 impl WebStack {
@@ -50,14 +47,23 @@ impl WebStack {
     /// When the study has another workload.
     pub(crate) fn new(
         study: &Study,
-        extra_cpu: Duration,
-        serial_share: f64,
+        extra: ExtraTime,
+        processors_per_vcpu: u32,
     ) -> Result<Self, StackError> {
         Ok(Self {
             wanted: wanted_of(NAME, study)?,
-            extra_cpu,
-            serial_share,
+            extra,
+            processors_per_vcpu,
         })
+    }
+
+    /// The time that pages of a guest take, and how many at once.
+    fn extra(&self, vcpus: Vcpus) -> ExtraTime {
+        let processors = u64::from(self.processors_per_vcpu) * u64::from(vcpus.0);
+        ExtraTime {
+            processors: rookery_cast::index(processors.div_ceil(1_000)),
+            ..self.extra
+        }
     }
 }
 
@@ -109,7 +115,7 @@ impl Stack for WebStack {
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
         let (dataset, shape) = dataset_of(NAME, data)?;
         let recipe = Recipe {
-            description: format!("{}, of user {USER}", description(&dataset)),
+            description: format!("{}, shared, of user {USER}", description(&dataset)),
             program: context.program.to_owned(),
             base: None,
             fill: Fill::Data(&|directory| {
@@ -231,8 +237,8 @@ impl ClonedGuests for WebGuests {
                 scale(&self.dataset),
                 point.only_group().vcpus.whole_cpus() as usize,
                 None,
-                self.stack.extra_cpu,
-                self.stack.serial_share,
+                self.stack.wanted.encrypted,
+                self.stack.extra(point.only_group().vcpus),
             ),
             files: Vec::new(),
             port: PORT,

@@ -8,7 +8,7 @@ use std::{
 
 use rookery_diagnosis::Diagnosis;
 
-use crate::http_server::ListenError;
+use crate::http_server::{ListenError, NoTls};
 
 /// An error of serving, or of a ledger.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,9 @@ pub enum Web2005Error {
         /// The system's own words.
         source: io::Error,
     },
+    /// The server cannot encrypt.
+    #[error("cannot serve encrypted: {0}")]
+    Tls(#[source] NoTls),
 }
 
 impl Web2005Error {
@@ -71,6 +74,7 @@ impl Diagnosis for Web2005Error {
             Self::NoFileset { .. } => "web2005::no-fileset",
             Self::Workers(_) => "web2005::thread",
             Self::Listen { .. } => "web2005::listen",
+            Self::Tls(_) => "web2005::tls",
         }
     }
 
@@ -79,7 +83,7 @@ impl Diagnosis for Web2005Error {
             Self::File { path, .. } | Self::NoFileset { path, .. } => {
                 Some(path.display().to_string())
             }
-            Self::Workers(_) | Self::Listen { .. } => None,
+            Self::Workers(_) | Self::Listen { .. } | Self::Tls(_) => None,
         }
     }
 
@@ -91,6 +95,7 @@ impl Diagnosis for Web2005Error {
             Self::NoFileset { .. } => "make it with `rookery data web2005`",
             Self::Workers(_) => "raise the limit on processes, or give fewer workers",
             Self::Listen { .. } => "choose another address or port",
+            Self::Tls(_) => "give a certificate and its key as PEM files, or none of both",
         };
         Some(help.to_owned())
     }

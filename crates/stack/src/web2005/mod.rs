@@ -9,16 +9,20 @@
 mod backend;
 mod besim;
 mod error;
+mod extra_time;
 mod fileset;
 mod pages;
 mod service;
 
 pub use besim::{BesimConfig, BesimServer, LedgerSync, StateKeeping, read_ledger};
 pub use error::Web2005Error;
+pub use extra_time::ExtraTime;
 pub use fileset::{
     FilesetError, FilesetOptions, FilesetProgress, Manifest, WrittenFileset, has_fileset,
     manifest_name, write_fileset,
 };
-pub use pages::{BackendAt, PageServer, PageServerConfig};
-pub use service::{BESIM_PORT, FILES_DIRECTORY, LEDGER_FILE, PORT, besim_args, page_args};
+pub use pages::{BackendAt, NoFault, PageServer, PageServerConfig, PlantedFault};
+pub use service::{
+    BESIM_PORT, FILES_DIRECTORY, LEDGER_FILE, PORT, TLS_PORT, besim_args, page_args,
+};
 pub(crate) use service::{HEALTH_PATH, INIT_PATH};

@@ -1,8 +1,10 @@
 //! The arguments with which guests run the servers.
 
-use std::{net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
 
 use rookery_workload::web2005::files::Shape;
+
+use super::ExtraTime;
 
 /// Answers with 200 while a server of pages runs.
 pub(crate) const HEALTH_PATH: &str = "/health.php";
@@ -13,11 +15,14 @@ pub(crate) const INIT_PATH: &str = "/init.php";
 /// Port of the pages within a guest.
 pub const PORT: u16 = 8080;
 
+/// Port of the pages that are encrypted within a guest.
+pub const TLS_PORT: u16 = 8443;
+
 /// Port of the back-end within a guest of its own.
 pub const BESIM_PORT: u16 = 8081;
 
-/// Directory of the file set in a guest's data directory.
-pub const FILES_DIRECTORY: &str = "files";
+/// Directory of the file set in a template's data, which all of its guests read.
+pub const FILES_DIRECTORY: &str = rookery_guest::SHARED;
 
 /// File of the ledger in a guest's data directory.
 pub const LEDGER_FILE: &str = "ledger.txt";
@@ -40,22 +45,22 @@ fn shape_args(shape: &Shape, scale: f64) -> Vec<String> {
 
 /// The arguments of a guest that serves pages. `{data}` and `{listen}` are left for the guest to
 /// replace with its data directory and its address. Without the address of a back-end the guest
-/// has one in the same process.
+/// has one in the same process. With `encrypted` it also listens at [`TLS_PORT`].
 #[must_use]
 pub fn page_args(
     shape: &Shape,
     scale: f64,
     workers: usize,
     backend: Option<SocketAddr>,
-    extra_cpu: Duration,
-    serial_share: f64,
+    encrypted: bool,
+    extra: ExtraTime,
 ) -> Vec<String> {
     let mut args = vec!["app".to_owned(), "web2005".to_owned()];
     args.extend(shape_args(shape, scale));
     args.extend(
         [
             "--files",
-            &format!("{{data}}/{FILES_DIRECTORY}"),
+            "{shared}",
             "--listen",
             "{listen}",
             "--workers",
@@ -67,10 +72,19 @@ pub fn page_args(
         Some(address) => args.extend(["--besim".to_owned(), address.to_string()]),
         None => args.extend(["--ledger".to_owned(), format!("{{data}}/{LEDGER_FILE}")]),
     }
-    if !extra_cpu.is_zero() {
-        let extra_us = extra_cpu.as_micros();
-        args.extend(["--extra-cpu".to_owned(), format!("{extra_us}us")]);
-        args.extend(["--serial-share".to_owned(), serial_share.to_string()]);
+    if encrypted {
+        args.extend(["--tls-listen".to_owned(), format!("{{address}}:{TLS_PORT}")]);
+    }
+    for (name, time) in [("--extra-cpu", extra.cpu), ("--extra-wait", extra.wait)] {
+        if !time.is_zero() {
+            args.extend([name.to_owned(), format!("{}us", time.as_micros())]);
+        }
+    }
+    if extra.processors > 1 {
+        args.extend(["--processors".to_owned(), extra.processors.to_string()]);
+    }
+    if extra.serial_share > 0.0 {
+        args.extend(["--serial-share".to_owned(), extra.serial_share.to_string()]);
     }
     args
 }
@@ -97,6 +111,8 @@ pub fn besim_args(shape: &Shape, scale: f64, listen: &str, workers: usize) -> Ve
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use rookery_workload::web2005::Model;
 
     use super::*;
@@ -104,15 +120,21 @@ mod tests {
     #[test]
     fn guests_are_given_what_they_serve() {
         let shape = Shape::new(Model::Banking, 10, 0.1, 7).expect("a shape");
-        let burning = Duration::from_micros(200);
+        let extra = ExtraTime {
+            cpu: Duration::from_micros(200),
+            wait: Duration::from_millis(20),
+            serial_share: 0.25,
+            processors: 4,
+        };
         assert_eq!(
-            page_args(&shape, 0.1, 2, None, burning, 0.25).join(" "),
+            page_args(&shape, 0.1, 2, None, true, extra).join(" "),
             "app web2005 --model banking --sessions 10 --scale 0.1 --seed 7 \
-             --files {data}/files --listen {listen} --workers 2 --ledger {data}/ledger.txt \
-             --extra-cpu 200us --serial-share 0.25"
+             --files {shared} --listen {listen} --workers 2 --ledger {data}/ledger.txt \
+             --tls-listen {address}:8443 --extra-cpu 200us --extra-wait 20000us --processors 4 \
+             --serial-share 0.25"
         );
         let backend = SocketAddr::from(([10, 77, 0, 2], BESIM_PORT));
-        let args = page_args(&shape, 0.1, 1, Some(backend), Duration::ZERO, 0.0).join(" ");
+        let args = page_args(&shape, 0.1, 1, Some(backend), false, ExtraTime::default()).join(" ");
         assert!(
             args.ends_with("--workers 1 --besim 10.77.0.2:8081"),
             "{args}"

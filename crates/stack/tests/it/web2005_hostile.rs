@@ -1,6 +1,9 @@
 //! The PHP pages of banking, e-commerce and support survive hostile input: a page or a clear 400,
 //! no complaint of PHP, and nothing in the back-end's ledger.
 
+#[path = "../../src/web2005/pages/hostile_words.rs"]
+mod words;
+
 use std::{fs, path::Path, sync::atomic::AtomicBool, thread};
 
 use rookery_stack::{
@@ -21,6 +24,7 @@ use rookery_workload::{
     },
 };
 use tempfile::TempDir;
+use words::{FIELDS, VALUES};
 
 use crate::lamp_support::{
     php::{Answer, Php, expect_no_complaint},
@@ -29,96 +33,6 @@ use crate::lamp_support::{
 
 /// Requests to the pages of each workload.
 const REQUESTS: usize = 1_000;
-
-/// Fields of all pages.
-const FIELDS: [&str; 46] = [
-    "userid",
-    "password",
-    "check_no",
-    "side",
-    "payee_id",
-    "name",
-    "street",
-    "city",
-    "state",
-    "zip",
-    "phone",
-    "email",
-    "payee[0]",
-    "date[0]",
-    "amount[0]",
-    "payee%5B1%5D",
-    "start",
-    "end",
-    "account_no",
-    "design",
-    "number",
-    "from",
-    "to",
-    "amount",
-    "region",
-    "seg",
-    "kw",
-    "s",
-    "p",
-    "i",
-    "o",
-    "action",
-    "line",
-    "quantity",
-    "customer",
-    "new",
-    "method",
-    "card",
-    "order",
-    "q",
-    "id",
-    "category",
-    "os",
-    "lang",
-    "userid[]",
-    "17",
-];
-
-/// Values that are right somewhere, nearly right, or nothing of the kind.
-const VALUES: [&str; 36] = [
-    "",
-    "0",
-    "1",
-    "2",
-    "19",
-    "-1",
-    "00000000000000000001",
-    "2147483648",
-    "9223372036854775808",
-    "1e9",
-    "0x10",
-    "front",
-    "add",
-    "yes",
-    "20041007",
-    "20040230",
-    "0000000003",
-    "12.00",
-    "-5.00",
-    "0.00",
-    "01234",
-    "'%20OR%20'1'='1",
-    "';%20DROP%20TABLE%20ledger;%20--",
-    "\\",
-    "%3Cscript%3Ealert(1)%3C/script%3E",
-    "%22%3E%3C/pre%3E",
-    "--%3E",
-    "..%2f..%2fetc%2fpasswd",
-    "php://filter/resource=index.php",
-    "%00",
-    "1%00",
-    "%0d%0aSet-Cookie:x=1",
-    "%ff%fe",
-    "%F0%9F%A6%9C",
-    "a+b+c",
-    "a%26b",
-];
 
 /// The pages of one workload, their file set, and a back-end with a ledger.
 struct Site {

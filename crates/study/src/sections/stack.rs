@@ -166,9 +166,17 @@ keys! {
         /// CPU time that the server burns in every page on purpose, to prove that a slow-down of
         /// known size is found (embedded only).
         extra_cpu: Time = Time { min: Duration::ZERO, max: Duration::from_secs(1), example: "200us" }, Optional("\"0s\"");
-        /// The share of `extra_cpu` that one page at a time burns: a serial section of known size, to
-        /// prove that it is found (embedded only; banking, e-commerce and support).
+        /// Time for which a page waits without using the CPU, on one of `processors_per_vcpu`: slow
+        /// processors of a known speed, however few CPUs there are (embedded only; banking,
+        /// e-commerce and support).
+        extra_wait: Time = Time { min: Duration::ZERO, max: Duration::from_secs(1), example: "20ms" }, Optional("\"0s\"");
+        /// The share of `extra_cpu` and `extra_wait` in which a page has the server for itself and no
+        /// other page goes on: a serial section of known size, to prove that it is found (embedded
+        /// only; banking, e-commerce and support).
         serial_share: Factor = Factor { min: 0.0, max: 1.0 }, Optional("0.0");
+        /// Pages that take `extra_cpu` and `extra_wait` at once, for each vCPU (embedded only; banking,
+        /// e-commerce and support).
+        processors_per_vcpu: Whole<u32> = Whole { min: 1, max: 1000 }, Optional("1");
         /// Where the system listens (external only).
         target: Target = Target, Optional("it must be given");
         /// Path that a system which is ready answers with 200 (external and image).
@@ -251,7 +259,12 @@ impl StackSection {
             StackKind::Embedded => {
                 let given = [
                     ("extra_cpu", self.keys.extra_cpu.is_some()),
+                    ("extra_wait", self.keys.extra_wait.is_some()),
                     ("serial_share", self.keys.serial_share.is_some()),
+                    (
+                        "processors_per_vcpu",
+                        self.keys.processors_per_vcpu.is_some(),
+                    ),
                 ];
                 if given
                     .into_iter()
@@ -262,7 +275,9 @@ impl StackSection {
                 Some(StackUse::Embedded {
                     pages,
                     extra_cpu: self.keys.extra_cpu.unwrap_or_default(),
+                    extra_wait: self.keys.extra_wait.unwrap_or_default(),
                     serial_share: self.keys.serial_share.unwrap_or_default(),
+                    processors_per_vcpu: self.keys.processors_per_vcpu.unwrap_or(1),
                 })
             }
             StackKind::Lamp => {
@@ -345,11 +360,16 @@ impl StackSection {
         match stack {
             StackUse::Embedded {
                 extra_cpu,
+                extra_wait,
                 serial_share,
+                processors_per_vcpu,
                 ..
             } => {
                 keys.extra_cpu = (!extra_cpu.is_zero()).then_some(*extra_cpu);
+                keys.extra_wait = (!extra_wait.is_zero()).then_some(*extra_wait);
                 keys.serial_share = (*serial_share > 0.0).then_some(*serial_share);
+                keys.processors_per_vcpu =
+                    (*processors_per_vcpu > 1).then_some(*processors_per_vcpu);
             }
             StackUse::Lamp(lamp) => {
                 keys.server = Some(lamp.server);
@@ -425,7 +445,12 @@ const OWN_KEYS: [(&[StackKind], &str, &[&str]); 8] = [
     (
         &[StackKind::Embedded],
         "the embedded stack",
-        &["extra_cpu", "serial_share"],
+        &[
+            "extra_cpu",
+            "extra_wait",
+            "serial_share",
+            "processors_per_vcpu",
+        ],
     ),
     (
         &[StackKind::External],
@@ -690,103 +715,4 @@ fn simulated(keys: &StackKeys, pages: Pages, context: &mut Context) -> Option<Si
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{super::testing::*, *};
-
-    #[test]
-    fn pages_are_corrected_unless_said() {
-        let stack = with("").expect("valid").stack;
-        let plain = StackUse::Embedded {
-            pages: Pages::Corrected,
-            extra_cpu: Duration::ZERO,
-            serial_share: 0.0,
-        };
-        assert_eq!(stack, plain);
-        assert_eq!(
-            with("[stack]\npages = \"faithful\"\n")
-                .expect("valid")
-                .stack
-                .pages(),
-            Some(Pages::Faithful)
-        );
-    }
-
-    #[test]
-    fn lamp_is_untuned_and_warm_unless_said() {
-        let lamp = with("[stack]\nkind = \"lamp\"\n").expect("valid").stack;
-        let lamp = lamp.lamp().expect("lamp");
-        assert_eq!(
-            (
-                lamp.server,
-                lamp.tuning,
-                lamp.buffer_pool,
-                lamp.settings.len()
-            ),
-            (
-                WebServer::Prefork,
-                TuningProfile::Stock,
-                BufferPool::Warm,
-                0
-            )
-        );
-    }
-
-    #[test]
-    fn keys_of_lamp_have_no_meaning_for_the_embedded_stack() {
-        assert_eq!(
-            refusal(
-                "[stack]\ntuning = \"stock\"\n[stack.settings]\n\"php.memory_limit\" = \"64M\"\n"
-            ),
-            "study::contradiction: `stack.tuning` belongs to the LAMP stack and the databases, but \
-             `stack.kind` is \"embedded\"\n\
-             study::contradiction: `stack.settings` belongs to the LAMP stack and the databases, \
-             but `stack.kind` is \"embedded\""
-        );
-    }
-
-    #[test]
-    fn a_planted_slow_down_has_no_meaning_for_lamp() {
-        let stack = with("[stack]\nextra_cpu = \"200us\"\n")
-            .expect("valid")
-            .stack;
-        let slowed = StackUse::Embedded {
-            pages: Pages::Corrected,
-            extra_cpu: Duration::from_micros(200),
-            serial_share: 0.0,
-        };
-        assert_eq!(stack, slowed);
-        assert_eq!(
-            refusal("[stack]\nkind = \"lamp\"\nextra_cpu = \"200us\"\n"),
-            "study::contradiction: `stack.extra_cpu` belongs to the embedded stack, but \
-             `stack.kind` is \"lamp\""
-        );
-        assert!(refusal("[stack]\nextra_cpu = \"2s\"\n").starts_with("study::out-of-range"));
-        assert!(
-            refusal("[stack]\nextra_cpu = \"1ms\"\nserial_share = 0.25\n")
-                .starts_with("study::contradiction: `stack.serial_share` has no meaning for")
-        );
-        assert!(refusal("[stack]\nserial_share = 1.5\n").contains("study::out-of-range"));
-    }
-
-    #[test]
-    fn a_simulated_system_has_keys_of_its_own() {
-        let stack = with("[stack]\nkind = \"simulated\"\ncpu_demand = \"4ms\"\nnoise = 0\n")
-            .expect("valid")
-            .stack;
-        let system = stack.simulated().expect("simulated");
-        assert_eq!(
-            (system.cpu_demand, system.noise, system.host_cpus),
-            (Duration::from_millis(4), 0.0, 9)
-        );
-        assert_eq!(
-            refusal("[stack]\ncpu_demand = \"4ms\"\n"),
-            "study::contradiction: `stack.cpu_demand` belongs to the simulated stack, but \
-             `stack.kind` is \"embedded\""
-        );
-        assert_eq!(
-            refusal("[stack]\nkind = \"simulated\"\nfreeze = \"2s\"\nfreeze_every = \"2s\"\n"),
-            "study::contradiction: `stack.freeze` is not shorter than `stack.freeze_every`: the \
-             system would never run"
-        );
-    }
-}
+mod tests;

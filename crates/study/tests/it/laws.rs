@@ -630,7 +630,9 @@ fn stack() -> impl Strategy<Value = StackUse> {
                 (None, None) => StackUse::Embedded {
                     pages,
                     extra_cpu: Duration::from_micros(extra_us),
+                    extra_wait: Duration::ZERO,
                     serial_share: 0.0,
+                    processors_per_vcpu: 1,
                 },
             },
         )

@@ -187,6 +187,7 @@ fn script(site: SiteName, bands: Bands) -> Script {
     Script::Web2005(Box::new(Web2005Script {
         dataset: DATASET,
         site,
+        secure: None,
         think: WebThink {
             mean: ms(0),
             max: ms(0),

@@ -69,6 +69,19 @@ impl Model {
         }
     }
 
+    /// Whether the original encrypted a page type: all of banking, of e-commerce those from the
+    /// cart on.
+    #[must_use]
+    pub fn encrypts(self, page: &str) -> bool {
+        match self {
+            Self::Banking => true,
+            Self::Ecommerce => {
+                matches!(page, "cart" | "login" | "shipping" | "billing" | "confirm")
+            }
+            Self::Support => false,
+        }
+    }
+
     /// Sessions of the reference platform, which has an index of 100.
     #[must_use]
     pub fn reference_sessions(self) -> f64 {
@@ -106,6 +119,20 @@ mod tests {
         assert_eq!(web_index([4900, 6200, 6500]), 4466);
         assert_eq!(web_index([120, 114, 162]), 100);
         assert_eq!(web_index([0, 114, 162]), 0);
+    }
+
+    #[test]
+    fn pages_are_encrypted_as_in_the_original() {
+        let share = |model: Model| {
+            let chain = crate::web2005::Chain::new(model);
+            let pages = model.pages().iter().enumerate();
+            let encrypted = pages.filter(|(_, page)| model.encrypts(page.name));
+            encrypted.map(|(place, _)| chain.share(place)).sum::<f64>()
+        };
+        assert!((share(Model::Banking) - 1.0).abs() < 1e-9);
+        // The specification has 18.54 % of the pages of e-commerce.
+        assert!((share(Model::Ecommerce) - 0.1854).abs() < 5e-5);
+        assert!(share(Model::Support).abs() < 1e-12);
     }
 
     #[test]

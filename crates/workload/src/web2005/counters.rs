@@ -20,8 +20,11 @@ pub struct Web2005Counters {
     pub users: u64,
     /// Mean think time, s.
     pub think_s: f64,
-    /// Users were connected over TLS.
+    /// Users were connected over TLS, at least for the pages that the original encrypted.
     pub encrypted: bool,
+    /// Other pages were not encrypted.
+    #[serde(default)]
+    pub mixed: bool,
     /// Bytes per second that one user received at most; none = without limit.
     pub rate_bytes_per_s: Option<u64>,
     /// What a window must keep to pass.
@@ -53,6 +56,7 @@ impl Web2005Counters {
             users: 0,
             think_s: model.think_s().0,
             encrypted: false,
+            mixed: false,
             rate_bytes_per_s: None,
             rules: Rules::default(),
             pages: vec![PageCount::default(); model.pages().len()],
@@ -153,6 +157,7 @@ impl Web2005Counters {
         if self.users == 0 {
             self.think_s = other.think_s;
             self.encrypted = other.encrypted;
+            self.mixed = other.mixed;
             self.rate_bytes_per_s = other.rate_bytes_per_s;
             self.rules = other.rules;
         }

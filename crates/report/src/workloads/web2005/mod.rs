@@ -216,10 +216,10 @@ fn figures(windows: &[PointWindow<'_>]) -> Table {
         };
         let pages = total.requests.saturating_sub(total.invalid) as f64;
         let per_second = (counters.window_s > 0.0).then(|| pages / counters.window_s);
-        let scheme = if counters.encrypted {
-            "TLS"
-        } else {
-            "plain HTTP"
+        let scheme = match (counters.encrypted, counters.mixed) {
+            (true, true) => "TLS from the cart on",
+            (true, false) => "TLS",
+            (false, _) => "plain HTTP",
         };
         vec![
             window.point.label(),

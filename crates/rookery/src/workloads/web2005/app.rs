@@ -3,7 +3,10 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
-use rookery_stack::web2005::{BackendAt, PageServer, PageServerConfig, Web2005Error};
+use rookery_stack::{
+    ServerCertificate,
+    web2005::{BackendAt, ExtraTime, PageServer, PageServerConfig, PlantedFault, Web2005Error},
+};
 use rookery_study::parse_duration;
 
 use super::{
@@ -35,15 +38,50 @@ pub(crate) struct AppWeb2005Args {
     /// measurements
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_duration)]
     extra_cpu: Duration,
-    /// Share of that time, 0 to 1, that one page at a time burns: a serial section of known size
+    /// Time for which every page waits without using the CPU
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_duration)]
+    extra_wait: Duration,
+    /// Share of both, 0 to 1, in which a page has the server for itself: a serial section of known
+    /// size
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     serial_share: f64,
+    /// Pages that take these times at once
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    processors: u16,
+    /// A fault that users must find: slow=PAGE:TIME in ms, wrong=PAGE (a byte), missing=/PATH (a
+    /// file), session=PAGE (it is forgotten); may be repeated
+    #[arg(long, value_name = "FAULT")]
+    plant: Vec<PlantedFault>,
     /// Address and port
     #[arg(long, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
+    /// Address and port at which the same pages are served over TLS too
+    #[arg(long, value_name = "ADDRESS")]
+    tls_listen: Option<SocketAddr>,
+    /// The certificate there, as a PEM file [default: one that is made for the address, which
+    /// nobody signed]
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_listen"])]
+    tls_cert: Option<PathBuf>,
+    /// Its private key, as a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// Worker threads
     #[arg(long, default_value_t = 1)]
     workers: usize,
+}
+
+impl AppWeb2005Args {
+    /// Where the pages are encrypted, and with which certificate.
+    fn encrypted(&self) -> Option<(SocketAddr, ServerCertificate)> {
+        let certificate = match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => ServerCertificate::Files {
+                certificate: certificate.clone(),
+                key: key.clone(),
+            },
+            _ => ServerCertificate::Own,
+        };
+        Some((self.tls_listen?, certificate))
+    }
 }
 
 /// From 0 to 1.
@@ -73,9 +111,15 @@ pub(crate) fn run(args: &AppWeb2005Args) -> Result<Code, Failure> {
             },
         },
         session_expiry: args.session_expiry,
-        extra_cpu: args.extra_cpu,
-        serial_share: args.serial_share,
+        extra: ExtraTime {
+            cpu: args.extra_cpu,
+            wait: args.extra_wait,
+            serial_share: args.serial_share,
+            processors: args.processors.into(),
+        },
+        faults: args.plant.clone(),
         listen: args.listen,
+        encrypted: args.encrypted(),
         workers: args.workers,
     };
     let stop = stop_signal()?;

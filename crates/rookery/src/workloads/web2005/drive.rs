@@ -1,7 +1,10 @@
 //! `rookery drive web2005`: only the driver, against a server of banking, e-commerce or support
 //! that already runs.
 
-use std::{net::IpAddr, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use clap::Args;
 use rookery_cast::truncate_u32;
@@ -79,6 +82,10 @@ pub(crate) struct DriveWeb2005Args {
     /// Limit on one page, beside the time that its bytes need at the receive rate
     #[arg(long, default_value = "60s", value_parser = parse_duration)]
     timeout: Duration,
+    /// Port of each target at which pages are encrypted that the original encrypted: all of
+    /// banking, of e-commerce those from the cart on
+    #[arg(long, value_name = "PORT")]
+    tls_port: Option<u16>,
     #[command(flatten)]
     trust: TrustArgs,
     /// CPUs of the driver, such as 1 or 2-3 [default: the last CPU]
@@ -206,6 +213,9 @@ fn config(args: &DriveWeb2005Args) -> Result<Config, Failure> {
                 seed: args.data_seed,
             },
             site: target.site.clone(),
+            secure: args
+                .tls_port
+                .map(|port| SocketAddr::new(target.address.ip(), port)),
             think: WebThink {
                 mean,
                 max: LONGEST_THINK * mean,

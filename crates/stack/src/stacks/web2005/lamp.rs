@@ -26,7 +26,7 @@ use crate::{
     template::data_layer,
     tier::{Password, TierAccess},
     tuning::Effective,
-    web2005::{BESIM_PORT, FILES_DIRECTORY, HEALTH_PATH, besim_args},
+    web2005::{BESIM_PORT, HEALTH_PATH, besim_args},
     workloads::PAGES,
 };
 
@@ -40,7 +40,7 @@ const BESIM_HEALTH_PATH: &str = "/health";
 const SESSION_EXPIRY_S: u32 = 600;
 
 /// Raised when the same file set gives another template.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The stack as a study asks for it.
 #[derive(Clone)]
@@ -139,7 +139,7 @@ impl WebLampGuests {
         let tuned = self.stack.settings.tuned(point, index)?;
         let settings = Settings {
             model: self.dataset.model,
-            files: &format!("{{data}}/{FILES_DIRECTORY}"),
+            files: "{shared}",
             backend,
             today: Day::of_time(RESET_TIME_S),
             session_expiry_s: SESSION_EXPIRY_S,

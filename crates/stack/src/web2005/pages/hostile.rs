@@ -10,83 +10,19 @@ use rookery_workload::web2005::{
     files::pages,
 };
 
-use super::testing::Pages;
+use super::{
+    hostile_words::{FIELDS, VALUES},
+    testing::Pages,
+};
 use crate::http_server::Method;
 
 /// A request to any page, with arguments that are right, nearly right, or nothing of the kind.
 fn hostile() -> impl Strategy<Value = (Model, usize, String, bool)> {
-    let name = prop::sample::select(vec![
-        "userid",
-        "password",
-        "check_no",
-        "side",
-        "payee_id",
-        "name",
-        "street",
-        "city",
-        "state",
-        "zip",
-        "phone",
-        "email",
-        "payee[0]",
-        "date[0]",
-        "amount[0]",
-        "payee%5B1%5D",
-        "start",
-        "end",
-        "account_no",
-        "design",
-        "number",
-        "from",
-        "to",
-        "amount",
-        "region",
-        "seg",
-        "kw",
-        "s",
-        "p",
-        "i",
-        "o",
-        "action",
-        "line",
-        "quantity",
-        "customer",
-        "new",
-        "method",
-        "card",
-        "order",
-        "q",
-        "id",
-        "category",
-        "os",
-        "lang",
-    ]);
+    let name = prop::sample::select(&FIELDS[..]);
     let value = prop_oneof![
         any::<i64>().prop_map(|number| number.to_string()),
         (0..20_u32).prop_map(|number| number.to_string()),
-        prop::sample::select(vec![
-            "1",
-            "front",
-            "add",
-            "20041007",
-            "0000000003",
-            "0000000005",
-            "12.00",
-            "-5.00",
-            "yes",
-            "'; DROP TABLE ledger; --",
-            "<script>alert(1)</script>",
-            "..%2f..%2fetc%2fpasswd",
-            "%00",
-            "%0d%0aSet-Cookie:x",
-            "%ff%fe",
-            "a+b+c",
-            "01234",
-            "</pre>",
-            "-->",
-            "a&b",
-        ])
-        .prop_map(str::to_owned),
+        prop::sample::select(&VALUES[..]).prop_map(str::to_owned),
         "\\PC{0,20}",
     ];
     let fields = prop::collection::vec(

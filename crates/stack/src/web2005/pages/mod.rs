@@ -6,6 +6,7 @@ mod ecommerce;
 mod files;
 mod head;
 mod html;
+mod planted;
 mod server;
 mod site;
 mod support;
@@ -14,8 +15,11 @@ mod visit;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod hostile_words;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use planted::{NoFault, PlantedFault};
 pub use server::{BackendAt, PageServer, PageServerConfig};

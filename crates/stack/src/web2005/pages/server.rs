@@ -10,11 +10,14 @@ use rookery_workload::{
     },
 };
 
-use super::site::{Burning, Site};
+use super::{
+    planted::{Faults, PlantedFault, Taking},
+    site::Site,
+};
 use crate::{
-    http_server::{HttpServer, Sessions, StopSignal},
+    http_server::{HttpServer, ServerCertificate, Sessions, StopSignal},
     web2005::{
-        LedgerSync, StateKeeping, Web2005Error,
+        ExtraTime, LedgerSync, StateKeeping, Web2005Error,
         backend::{Backend, Connections},
         besim::Simulator,
         fileset::has_fileset,
@@ -48,13 +51,14 @@ pub struct PageServerConfig {
     pub backend: BackendAt,
     /// How long after its last request a session is forgotten.
     pub session_expiry: Duration,
-    /// CPU time that every page burns on purpose, to plant a slow-down of known size; zero for
-    /// none.
-    pub extra_cpu: Duration,
-    /// The share of `extra_cpu` that one page at a time burns, 0 to 1.
-    pub serial_share: f64,
+    /// Time that every page takes on purpose, to plant a slow-down of known size.
+    pub extra: ExtraTime,
+    /// Faults that users must find.
+    pub faults: Vec<PlantedFault>,
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Where it listens for encrypted connections too, and with which certificate.
+    pub encrypted: Option<(SocketAddr, ServerCertificate)>,
     /// Worker threads, at least 1.
     pub workers: usize,
 }
@@ -71,16 +75,27 @@ impl PageServer {
     /// # Errors
     /// When the set is not whole, the ledger cannot be opened, or the address is taken.
     pub fn bind(config: &PageServerConfig) -> Result<Self, Web2005Error> {
-        Ok(Self {
-            site: Arc::new(Site::open(config)?),
-            http: HttpServer::bind(config.listen, config.workers, "page-worker")?,
-        })
+        let site = Arc::new(Site::open(config)?);
+        let mut http = HttpServer::bind(config.listen, config.workers, "page-worker")?;
+        if let Some((address, certificate)) = &config.encrypted {
+            let acceptor = certificate
+                .acceptor(address.ip())
+                .map_err(Web2005Error::Tls)?;
+            http = http.encrypted_at(*address, acceptor)?;
+        }
+        Ok(Self { http, site })
     }
 
     /// Where it listens, with the port that was taken.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.http.local_addr()
+    }
+
+    /// Where it listens for encrypted connections.
+    #[must_use]
+    pub fn encrypted_addr(&self) -> Option<SocketAddr> {
+        self.http.encrypted_addr()
     }
 
     /// Serves until `stop` is raised, and lets requests in flight finish (at most 5 s).
@@ -123,7 +138,8 @@ impl Site {
             bank_users: Sessions::new(config.session_expiry),
             customers: Sessions::new(config.session_expiry),
             today,
-            burning: Burning::new(config.extra_cpu, config.serial_share),
+            taking: Arc::new(Taking::new(config.extra)),
+            faults: Faults::new(config.faults.clone()),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! From a request to an answer: which page or file, and what became of it.
 
-use std::{io, path::PathBuf, sync::Mutex, time::SystemTime};
+use std::{io, path::PathBuf, sync::Arc, time::SystemTime};
 
 use hyper::header::{
     CONTENT_TYPE, COOKIE, HeaderName, HeaderValue, IF_MODIFIED_SINCE, LOCATION, SET_COOKIE,
@@ -16,6 +16,7 @@ use super::{
     files::{file_answer, is_file},
     head::headed,
     html::{Html, Values},
+    planted::{Faults, Taking},
     visit::{BankUser, Customer},
 };
 use crate::{
@@ -101,43 +102,8 @@ pub(super) struct Site {
     pub(super) customers: Sessions<Customer>,
     /// The day of what users do: that of the back-end's reset.
     pub(super) today: Day,
-    pub(super) burning: Burning,
-}
-
-/// CPU time that pages burn on purpose.
-#[derive(Debug)]
-pub(super) struct Burning {
-    /// By several pages at a time.
-    pub(super) shared: std::time::Duration,
-    /// By one page at a time.
-    pub(super) serial: std::time::Duration,
-    lock: Mutex<()>,
-}
-
-impl Burning {
-    /// `extra_cpu` in every page, of which the share `serial` is burnt by one page at a time.
-    pub(super) fn new(extra_cpu: std::time::Duration, serial: f64) -> Self {
-        let serial = if serial > 0.0 { serial.min(1.0) } else { 0.0 };
-        let alone = extra_cpu.mul_f64(serial);
-        Self {
-            shared: extra_cpu.saturating_sub(alone),
-            serial: alone,
-            lock: Mutex::new(()),
-        }
-    }
-
-    fn burn(&self) {
-        use crate::embedded::burn;
-
-        burn(self.shared);
-        if !self.serial.is_zero() {
-            let _held = self
-                .lock
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            burn(self.serial);
-        }
-    }
+    pub(super) taking: Arc<Taking>,
+    pub(super) faults: Faults,
 }
 
 impl HttpSite for Site {
@@ -153,6 +119,9 @@ impl HttpSite for Site {
             path if is_file(self.model, path) => {
                 if request.method != Method::Get {
                     return text(405, "files are answered to GET").into();
+                }
+                if self.faults.is_missing(path) {
+                    return Fault::NoFile.into();
                 }
                 let since = request.header(&IF_MODIFIED_SINCE);
                 self.file(path, since).unwrap_or_else(FullAnswer::from)
@@ -186,13 +155,25 @@ impl Site {
     }
 
     async fn page(&self, page: &'static PageFiles, request: &Request<'_>) -> FullAnswer {
-        self.burning.burn();
+        self.taking.take().await;
+        let delay = self.faults.delay(page.name);
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        if self.faults.drops_session(page.name)
+            && let Some(session) = Self::session_id(request)
+        {
+            self.bank_users.end(session);
+            self.customers.end(session);
+        }
         let made = match self.model {
             Model::Banking => self.banking(page.name, request).await,
             Model::Ecommerce => self.ecommerce(page.name, request).await,
             Model::Support => self.support(page.name, request).await,
         };
-        made.unwrap_or_else(FullAnswer::from)
+        let mut answer = made.unwrap_or_else(FullAnswer::from);
+        self.faults.spoil(page.name, &mut answer);
+        answer
     }
 
     fn init(&self) -> FullAnswer {

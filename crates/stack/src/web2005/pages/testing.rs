@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::{BackendAt, PageServerConfig, site::Site};
 use crate::{
     http_server::{AnswerBody, FullAnswer, HttpSite as _, Method, Request},
-    web2005::{FilesetOptions, LedgerSync, StateKeeping, read_ledger, write_fileset},
+    web2005::{ExtraTime, FilesetOptions, LedgerSync, StateKeeping, read_ledger, write_fileset},
 };
 
 pub(super) const SEED: u64 = 7;
@@ -105,9 +105,10 @@ impl Pages {
             files: files.path().to_owned(),
             backend,
             session_expiry: std::time::Duration::from_secs(600),
-            extra_cpu: std::time::Duration::ZERO,
-            serial_share: 0.0,
+            extra: ExtraTime::default(),
+            faults: Vec::new(),
             listen: ([127, 0, 0, 1], 0).into(),
+            encrypted: None,
             workers: 1,
         };
         Self {

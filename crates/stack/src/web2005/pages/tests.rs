@@ -14,7 +14,6 @@ use rookery_workload::{
 
 use super::{
     BackendAt,
-    site::Burning,
     testing::{Pages, shape, state},
 };
 use crate::{
@@ -403,19 +402,6 @@ fn a_back_end_of_its_own_may_end_and_come_back() {
     drop(besim);
     let totals = bank.ledger();
     assert_eq!((totals.payments, totals.faults), ((2, 2_468), 0));
-}
-
-#[test]
-fn planted_time_is_divided_and_all_of_it_burnt() {
-    let all = std::time::Duration::from_millis(10);
-    let burning = Burning::new(all, 0.25);
-    assert_eq!(burning.serial, all / 4);
-    assert_eq!(burning.shared, all * 3 / 4);
-    assert_eq!(Burning::new(all, 0.0).shared, all);
-    assert_eq!(
-        Burning::new(all, f64::NAN).serial,
-        std::time::Duration::ZERO
-    );
 }
 
 #[test]

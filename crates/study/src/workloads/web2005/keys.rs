@@ -91,7 +91,10 @@ keys! {
         validation_errors: Factor = Factor::SHARE, Default("0.005");
         /// Fewest requests of every page type.
         min_requests: Whole<u64> = Whole { min: 0, max: 1_000_000_000 }, Default("100");
-        /// Version of TLS, for targets with `https://`.
+        /// Whether page types are encrypted that the original encrypted: all of banking, of
+        /// e-commerce those from the cart on (embedded stack).
+        encrypted: Truth = Truth, Default("false");
+        /// Version of TLS, for targets with `https://` and pages that are encrypted.
         tls_version: Choice<TlsVersion> = Choice::NEW, Optional("what both sides speak");
         /// Certificates that sign that of the server.
         ca: Read<String> = PEM, Optional("none: `insecure` must be said");
@@ -129,6 +132,7 @@ impl Web2005Keys {
                 validation_error_pct: percent(self.validation_errors?),
                 min_requests: self.min_requests?,
             },
+            encrypted: self.encrypted?,
             tls: Tls {
                 ca: self.ca,
                 insecure: self.insecure?,
@@ -188,6 +192,7 @@ impl Web2005Keys {
             scope: Some(rules.scope),
             validation_errors: Some(share(rules.validation_error_pct)),
             min_requests: Some(rules.min_requests),
+            encrypted: Some(wanted.encrypted),
             tls_version: wanted.tls.version,
             ca: wanted.tls.ca.clone(),
             insecure: Some(wanted.tls.insecure),
@@ -267,6 +272,20 @@ mod tests {
             again.unwrap_or_else(|problems| panic!("{problems}")),
             support
         );
+    }
+
+    #[test]
+    fn only_our_own_pages_are_encrypted_in_part() {
+        let refused = refusal(&banking("encrypted = true"));
+        assert!(
+            refused.starts_with("study::contradiction: `workload.encrypted`"),
+            "{refused}"
+        );
+        let text = "[workload]\nkind = \"web-ecommerce\"\nencrypted = true\n";
+        let study = with(text).unwrap_or_else(|problems| panic!("{problems:?}"));
+        assert!(study.workload.web2005().expect("the shop").encrypted);
+        let again = Study::parse("again.toml", &study.to_toml());
+        assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
     }
 
     #[test]

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{DataRequest, OtherSections, Pace, PointData, WorkloadUse};
 use crate::{
-    Amount, StackKind, expression::NO_UNITS, grammar::Context, problem::Code, time_text::plain_time,
+    Amount, StackKind, StackUse, expression::NO_UNITS, grammar::Context, problem::Code,
+    time_text::plain_time,
 };
 
 pub(super) use keys::Web2005Keys;
@@ -54,6 +55,9 @@ pub struct Web2005Use {
     pub bands: Bands,
     /// What a window must keep.
     pub rules: Rules,
+    /// Whether page types are encrypted that the original encrypted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub encrypted: bool,
     /// How users encrypt, where the target wants it.
     pub tls: Tls,
 }
@@ -95,6 +99,17 @@ impl Web2005Use {
 }
 
 impl WorkloadUse for Web2005Use {
+    fn check(&self, sections: &OtherSections<'_>, context: &mut Context) {
+        let stack = sections.stack.map(StackUse::kind);
+        if self.encrypted && stack.is_some_and(|kind| kind != StackKind::Embedded) {
+            let span = context.spans.nearest("workload.encrypted");
+            let message = "`workload.encrypted` belongs to the embedded stack: no other one \
+                           encrypts some of its pages";
+            let help = "remove it; a target with `https://` encrypts all of its pages";
+            context.refuse::<()>(Code::Contradiction, span, message, help);
+        }
+    }
+
     fn has_serial_section(&self) -> bool {
         true
     }
@@ -157,8 +172,13 @@ impl WorkloadUse for Web2005Use {
             Scope::Aggregate => "all pages together",
             Scope::Page => "each page type",
         };
+        let encrypted = match (self.encrypted, self.model) {
+            (true, Model::Banking) => ", encrypted",
+            (true, Model::Ecommerce) => ", encrypted from the cart on",
+            _ => "",
+        };
         format!(
-            "{} connections, {rate}; of {scope} at least {} % within {} and {} % within {}",
+            "{} connections{encrypted}, {rate}; of {scope} at least {} % within {} and {} % within {}",
             self.connections,
             self.rules.good_pct,
             plain_time(std::time::Duration::from_micros(self.bands.good_us)),

@@ -32,8 +32,11 @@ const WHOLE: OperationId = OperationId::new(0);
 pub struct Web2005Script {
     /// What the server holds; it says which of the three workloads it is.
     pub dataset: WebDataset,
-    /// Where users do it. All page types have its scheme.
+    /// Where users do it. All page types have its scheme, but for those of `secure`.
     pub site: SiteName,
+    /// Where page types are that the original encrypted: the same host, over TLS.
+    #[serde(default)]
+    pub secure: Option<SocketAddr>,
     /// How long users think.
     pub think: WebThink,
     /// Connections of one user.
@@ -64,8 +67,29 @@ impl Web2005Script {
         self.tls().map(|_| ())
     }
 
+    /// The site of the page types that the original encrypted.
+    fn secure_site(&self) -> Option<SiteName> {
+        let address = self.secure?;
+        Some(SiteName {
+            https: true,
+            base: self.site.base.clone(),
+            ..SiteName::at(address)
+        })
+    }
+
+    /// Whether a page type is asked for at the second place.
+    fn is_secure(&self, page: &str) -> bool {
+        self.secure.is_some() && self.dataset.model.encrypts(page)
+    }
+
+    /// How many of the page types are.
+    fn secure_pages(&self) -> usize {
+        let pages = self.dataset.model.pages().iter();
+        pages.filter(|page| self.is_secure(page.name)).count()
+    }
+
     fn tls(&self) -> Result<Option<TlsClient>, ScriptProblem> {
-        if !self.site.https {
+        if !self.site.https && self.secure.is_none() {
             return Ok(None);
         }
         let client = TlsClient::new(&self.tls, self.site.host());
@@ -79,7 +103,9 @@ impl Web2005Script {
     fn empty(&self) -> Web2005Counters {
         Web2005Counters {
             think_s: self.think.mean.as_secs_f64(),
-            encrypted: self.site.https,
+            encrypted: self.site.https || self.secure_pages() > 0,
+            mixed: !self.site.https
+                && (1..self.dataset.model.pages().len()).contains(&self.secure_pages()),
             rate_bytes_per_s: self.receive_rate,
             rules: self.rules,
             ..Web2005Counters::new(self.dataset.model)
@@ -106,6 +132,7 @@ pub(crate) struct WebSite {
     script: Web2005Script,
     data: WebData,
     target: SocketAddr,
+    secure: Option<SiteName>,
     /// By page type.
     embedded: Vec<Vec<Embedded>>,
     /// The version of every file.
@@ -140,6 +167,7 @@ impl WebSite {
                 .collect(),
             modified: Validator::modified(date.as_bytes()),
             tls: script.tls()?,
+            secure: script.secure_site(),
             record: RefCell::new(script.empty()),
             pending: RefCell::default(),
             script: script.clone(),
@@ -150,6 +178,15 @@ impl WebSite {
 
     fn model(&self) -> Model {
         self.script.dataset.model
+    }
+
+    /// Where a page type is asked for: the site, its address, and whether it is the second one.
+    fn place_of(&self, page: usize) -> (&SiteName, SocketAddr, bool) {
+        let name = self.model().pages().get(page).map_or("", |page| page.name);
+        match (&self.secure, self.script.secure) {
+            (Some(site), Some(address)) if self.script.is_secure(name) => (site, address, true),
+            _ => (&self.script.site, self.target, false),
+        }
     }
 
     fn tls_user(&self) -> Option<TlsUser> {
@@ -225,6 +262,7 @@ mod tests {
                 seed: 7,
             },
             site: SiteName::at(([127, 0, 0, 1], 80).into()),
+            secure: None,
             think: WebThink::new(model),
             connections: 2,
             receive_rate: Some(100_000),
@@ -265,6 +303,30 @@ mod tests {
         assert_eq!(rows[0], ProofRow::new(ledger::PAYMENTS, 2, 2));
         assert_eq!(rows[1], ProofRow::new(ledger::PAYMENT_CENTS, 500, 500));
         assert!(site.pending.borrow().is_empty());
+    }
+
+    #[test]
+    fn pages_are_asked_for_where_the_original_had_them() {
+        let site = |model| {
+            let mut script = script(model);
+            script.secure = Some(([127, 0, 0, 1], 443).into());
+            script.tls.insecure = true;
+            WebSite::new(&script, ([127, 0, 0, 1], 80).into()).expect("a site")
+        };
+        let ports = |site: &WebSite| -> Vec<u16> {
+            let pages = 0..site.model().pages().len();
+            pages.map(|page| site.place_of(page).1.port()).collect()
+        };
+        let shop = site(Model::Ecommerce);
+        assert_eq!(ports(&shop)[..8], [80; 8]);
+        assert_eq!(ports(&shop)[8..], [443; 5]);
+        let counters = shop.script.empty();
+        assert!(counters.encrypted && counters.mixed);
+        let bank = site(Model::Banking);
+        assert_eq!(ports(&bank), [443; 16]);
+        let counters = bank.script.empty();
+        assert!(counters.encrypted && !counters.mixed);
+        assert!(!site(Model::Support).script.empty().encrypted);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rookery_driver::Fault;
 use rookery_stats::ErrorClass;
 use rookery_workload::web2005::{Expected, PageRequest, WebFault, check_page};
 
-use super::WebSite;
+use super::{super::http::SiteName, WebSite};
 use crate::browser::{
     answer::{Answer, Wanted},
     line::{Line, Link},
@@ -27,6 +27,8 @@ const NOT_MODIFIED: u16 = 304;
 /// What a page needs beside its connections.
 pub(super) struct Page<'p> {
     pub(super) site: &'p WebSite,
+    /// The site that it is asked of.
+    pub(super) place: &'p SiteName,
     pub(super) link: Link<'p>,
 }
 
@@ -110,7 +112,7 @@ impl Page<'_> {
 
     /// Appends request line and the headers that all requests have.
     fn begin(&self, out: &mut Vec<u8>, method: &str, target: &str) {
-        let site = &self.site.script.site;
+        let site = self.place;
         for part in [
             method,
             " ",

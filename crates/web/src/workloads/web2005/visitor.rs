@@ -39,6 +39,8 @@ pub(crate) struct WebVisitor {
     delays: UserDelays,
     cookies: RefCell<Cookies>,
     lines: Vec<Line>,
+    /// Connections to where pages are encrypted, if that is another place.
+    secure_lines: Vec<Line>,
     tls: Option<TlsUser>,
     counts: LineCounts,
 }
@@ -52,6 +54,7 @@ impl WebVisitor {
             user: WebUser::new(&site.data, seed, guest, number),
             delays: UserDelays::new(seed, guest, number),
             lines: (0..connections).map(|_| Line::default()).collect(),
+            secure_lines: (0..connections).map(|_| Line::default()).collect(),
             seed,
             guest,
             number,
@@ -65,7 +68,8 @@ impl WebVisitor {
     /// A session begins: nothing of the one before is left.
     fn begin_session(&mut self) {
         *self.cookies.borrow_mut() = Cookies::default();
-        self.lines.iter_mut().for_each(Line::close);
+        let lines = self.lines.iter_mut().chain(&mut self.secure_lines);
+        lines.for_each(Line::close);
         self.tls = self.site.tls_user();
     }
 
@@ -83,24 +87,31 @@ impl WebVisitor {
         let sent = client.open_operation(operation, Some(limit));
         let rated = RatedReceive::new(site.script.receive_rate, sent);
         site.sending(self.number, request.writes.clone());
+        let (place, target, is_secure) = site.place_of(arrival.page);
+        let lines = if is_secure {
+            &mut self.secure_lines
+        } else {
+            &mut self.lines
+        };
         let page = Page {
             site: &site,
+            place,
             link: Link {
                 worker: &client.worker,
                 row: client.row,
-                target: site.target,
-                tls: self.tls.as_ref(),
+                target,
+                tls: self.tls.as_ref().filter(|_| place.https),
                 cookies: &self.cookies,
                 rated: &rated,
                 counts: &self.counts,
             },
         };
-        let asked = page.ask(&mut self.lines, request).await;
+        let asked = page.ask(lines, request).await;
         if asked.is_ok() {
             site.ended(self.number, Some(true));
         }
         let outcome = match asked {
-            Ok(()) => page.load_objects(&mut self.lines, wishes).await,
+            Ok(()) => page.load_objects(lines, wishes).await,
             Err(fault) => Err(fault),
         };
         let fault = outcome.err();
