@@ -7,7 +7,7 @@
 //! was under way with the same input, unless it was committing: then nobody knows its outcome, and
 //! the ledger has to tell.
 
-mod arrivals;
+pub(crate) mod arrivals;
 mod client;
 mod deferred;
 mod delivery_queue;
@@ -34,8 +34,7 @@ use std::{
 };
 
 use rookery_driver::{
-    Clock, Placement, ThreadStatus, TrialControl, TrialMonitor, Visit, check_open_load, nanos,
-    run_together,
+    Clock, Placement, ThreadStatus, TrialControl, TrialMonitor, Visit, nanos, run_together,
 };
 pub use rookery_driver::{Load, OpenLoad, Phase, Phases, Progress};
 use rookery_stats::{Measurement, Pacing as Spacing};
@@ -143,7 +142,6 @@ pub struct TrialConfig {
 impl TrialConfig {
     fn check(&self) -> Result<(), OltpError> {
         let refuse = |what: &str| Err(OltpError::setting(what));
-        let threads = self.threads.placement().len();
         self.pacing.checked()?;
         match &self.load {
             Load::Closed if matches!(self.pacing, Pacing::Rate(_)) => {
@@ -152,29 +150,17 @@ impl TrialConfig {
                      of its terminals",
                 );
             }
-            Load::Closed => {}
-            Load::Open(load) => {
-                check_open_load(load, self.guests.len(), threads)?;
-                if load.visit != Visit::Single {
-                    return refuse(
-                        "an arrival at a database is one transaction: visits of several acts are \
-                         not possible",
-                    );
-                }
-                if self
-                    .guests
-                    .iter()
-                    .any(|guest| (guest.terminals as usize) < threads)
-                {
-                    return refuse(
-                        "an open load needs at least one connection at each guest for each thread \
-                         of the driver",
-                    );
-                }
+            Load::Open(load) if load.visit != Visit::Single => {
+                return refuse(
+                    "an arrival at a database is one transaction: visits of several acts are not \
+                     possible",
+                );
             }
+            Load::Closed | Load::Open(_) => {}
         }
-        let deferred = self.delivery == DeliveryMode::Deferred;
-        self.common().check(u32::from(deferred))
+        let (common, deferred) = (self.common(), self.delivery == DeliveryMode::Deferred);
+        common.check_arrivals()?;
+        common.check(u32::from(deferred))
     }
 
     /// What all trials have.

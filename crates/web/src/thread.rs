@@ -9,7 +9,7 @@ use std::{
 use rookery_cast::count_u32;
 use rookery_driver::{
     AlarmClock, ArrivalQueue, Clock, DriverError, Load, LoadEnd, Nanos, Pace, Share, ThreadResults,
-    ThreadStatus, ThreadTask, ThreadUsers, TrialControl, UserCounts, Visit, local_runtime, nanos,
+    ThreadStatus, ThreadTask, ThreadUsers, TrialControl, UserCounts, local_runtime, nanos,
     supervise,
 };
 use rookery_workload::data_driven::Population;
@@ -205,24 +205,13 @@ fn guest_users(config: &Config) -> Result<Vec<GuestUsers>, DriverError> {
             let population = match &config.load {
                 Load::Closed => Population::Users(assignment.users),
                 Load::Open(load) => Population::Visitors {
-                    draws: most_acts(load.visit),
+                    draws: load.visit.most_acts(),
                 },
             };
             GuestUsers::new(&assignment.script, assignment.target, population)
                 .map_err(|problem| refused(assignment, &problem))
         })
         .collect()
-}
-
-/// Acts of a visitor for which values are kept that are given once. Those who go on by chance have
-/// no bound: the few that act more often find none.
-fn most_acts(visit: Visit) -> u32 {
-    const BY_CHANCE: u32 = 16;
-    match visit {
-        Visit::Single => 1,
-        Visit::Acts(acts) => acts,
-        Visit::GoOn(_) => BY_CHANCE,
-    }
 }
 
 /// What a worker needs to know of a trial.

@@ -18,6 +18,7 @@ use rookery_driver::{
 use rookery_stats::Latencies;
 
 use crate::{
+    browser::kept::Kept,
     http::{Limits, decode::Pool},
     register::{Open, Row},
 };
@@ -27,8 +28,9 @@ use crate::{
 const RECEIVE_BYTES: usize = 64 * 1024;
 
 /// Buffers that every user of the thread uses in turn, between two awaits.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Scratch {
+    /// What was received last; lent with an answer that lies in it, until that was judged.
     pub(crate) received: Box<[u8]>,
     pub(crate) pool: Pool,
     /// The first bytes of the answer that last failed.
@@ -116,11 +118,7 @@ impl Worker {
             limits: settings.limits,
             pace: settings.pace,
             timeout: settings.timeout,
-            scratch: RefCell::new(Scratch {
-                received: vec![0; RECEIVE_BYTES].into_boxed_slice(),
-                pool: Pool::default(),
-                evidence: Vec::new(),
-            }),
+            scratch: RefCell::default(),
             request: RefCell::default(),
             register: RefCell::new(users.iter().map(|&guest| Row::new(guest)).collect()),
             recorders: RefCell::new(recorders.collect()),
@@ -153,7 +151,20 @@ impl Worker {
     }
 
     pub(crate) fn scratch(&self) -> RefMut<'_, Scratch> {
-        self.scratch.borrow_mut()
+        let mut scratch = self.scratch.borrow_mut();
+        if scratch.received.is_empty() {
+            scratch.received = vec![0; RECEIVE_BYTES].into_boxed_slice();
+        }
+        scratch
+    }
+
+    /// What was kept of an answer is not needed any more.
+    pub(crate) fn give_back(&self, kept: Kept) {
+        let scratch = &mut *self.scratch.borrow_mut();
+        match kept {
+            Kept::Received { buffer, .. } => scratch.received = buffer,
+            Kept::Gathered(bytes) => scratch.pool.give(bytes),
+        }
     }
 
     pub(crate) fn with_pool<T>(&self, use_it: impl FnOnce(&mut Pool) -> T) -> T {

@@ -48,7 +48,7 @@ pub enum FileReaders {
     /// Every user.
     #[default]
     All,
-    /// The user of the guest's first process, and root. Containers alone hold to it.
+    /// The user of the guest's first process, and root. Containers and machines hold to it.
     GuestUser,
 }
 
@@ -132,7 +132,7 @@ pub struct GuestSpec {
     pub health: Health,
     /// Files that are written before each start, in place of those of the start before.
     pub files: Vec<GuestFile>,
-    /// User and group of a container's first process, which then has no capability; `None` = root,
+    /// User and group of the first process of a container or machine, which then has no capability; `None` = root,
     /// with the least set. `/tmp`, `/run` and `/dev/shm` are open to every user. Bare guests ignore
     /// it: they are whoever made them.
     pub user: Option<GuestUser>,

@@ -8,7 +8,7 @@ use rookery_stack::SqlStack;
 use rookery_stats::Measurement;
 
 use super::{LoadRequest, TrialLoad};
-use crate::error::Failure;
+use crate::{error::Failure, offered::driver_load};
 
 /// Users on databases.
 pub(super) struct Connections {
@@ -39,17 +39,19 @@ impl TrialLoad for Connections {
 pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn SqlStack) -> Connections {
     let (study, targets) = (request.study, request.targets);
     let wanted = stack.wanted();
+    let pool = study.load.max_in_flight();
     let guests = targets.guests.iter().zip(request.point.each_guest());
     let guests = guests.map(|(target, planned)| StatementsGuest {
         name: target.name.clone(),
         target: stack.clients(target.address),
-        users: planned.users(),
+        users: pool.unwrap_or(planned.users()),
     });
     let cpus = request.driver_cpus.clone();
     let config = StatementsConfig {
         guests: guests.collect(),
         threads: Threads::Pinned(cpus.clone()),
         network: targets.network.clone(),
+        load: driver_load(&study.load, request.point),
         phases: request.phases(),
         workload: wanted.workload.clone(),
         pacing: wanted.pacing,

@@ -37,11 +37,13 @@ pub struct StatementsGuest {
     pub name: String,
     /// Its database.
     pub target: Target,
-    /// Its users, at least 1, each with a connection.
+    /// Its users, at least 1, each with a connection; of an open load the connections that serve
+    /// its arrivals, at least one for each thread.
     pub users: u32,
 }
 
-/// One trial: users in a closed loop, each with a connection of its own.
+/// One trial: users in a closed loop, each with a connection of its own, or visitors that arrive and
+/// take one of those that are there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatementsConfig {
     /// The guests.
@@ -50,6 +52,9 @@ pub struct StatementsConfig {
     pub threads: Threads,
     /// Network namespace that the threads enter, as a path; `None` = stay.
     pub network: Option<PathBuf>,
+    /// Loop type. Each arrival of an open load waits for a connection of its guest, in order;
+    /// [`max_in_flight`](rookery_driver::OpenLoad::max_in_flight) counts those that wait, too.
+    pub load: Load,
     /// Phases. Users start evenly over ramp-up.
     pub phases: Phases,
     /// What users do.
@@ -84,6 +89,7 @@ pub fn run_statements(
     let compiled = Compiled::new(&config.workload)?;
     let common = config.common();
     common.check(0)?;
+    common.check_arrivals()?;
     let job = Statements::new(config, compiled);
     drive_job(common, job, start, stop, progress).map(|driven| driven.measurement)
 }
@@ -99,7 +105,7 @@ impl StatementsConfig {
             guests: guests.collect(),
             threads: self.threads.clone(),
             network: self.network.clone(),
-            load: Load::Closed,
+            load: self.load.clone(),
             phases: self.phases,
             spacing: self.pacing,
             patience: None,

@@ -1,9 +1,10 @@
-//! One user: operation after operation over its connection, until its load ends.
+//! One user: operation after operation over its connection, until its load ends; or the visitors of
+//! an open load, one after the other.
 
 use std::{rc::Rc, time::Duration};
 
-use rookery_cast::count_u32;
-use rookery_driver::{Failures, Fault, Nanos, Pause, nanos};
+use rookery_cast::{count_u32, low_u32};
+use rookery_driver::{Failures, Fault, Load, Nanos, Pause, Visit, nanos, persistence};
 use rookery_stats::ErrorClass as FaultClass;
 use rookery_workload::{
     data_driven::{DescribedUser, Dry, Journey, Population, Taken},
@@ -20,7 +21,7 @@ use super::{
 use crate::{
     ClientError,
     trial::{
-        fault,
+        arrivals, fault,
         job::Seat,
         link::{Link, Unlinked},
         spawn::Spawn,
@@ -43,7 +44,14 @@ struct User {
     journey: Journey,
     retries: Retries,
     failures: Failures,
-    starts: Nanos,
+}
+
+/// An operation that was done.
+#[derive(Clone, Copy, Debug)]
+struct Acted {
+    done: Nanos,
+    /// The user does not go on.
+    is_last: bool,
 }
 
 /// Why an attempt did not do well.
@@ -88,10 +96,36 @@ struct Ended {
     retries: u64,
 }
 
+/// What a user draws, or a visitor of an open load, by its number at its guest.
+fn drawn_user(worker: &Worker<Statements>, guest: usize, number: u32) -> DescribedUser {
+    let (common, job) = (&worker.shared.common, &worker.shared.job);
+    let population = match &common.load {
+        Load::Closed => Population::Users(common.guests[guest].connections),
+        Load::Open(load) => Population::Visitors {
+            draws: load.visit.most_acts(),
+        },
+    };
+    let feeders = job.workload.feeders.len();
+    DescribedUser::new(feeders, common.seed, count_u32(guest), number, population)
+}
+
 impl Spawn for Statements {
     fn spawn(worker: &Rc<Worker<Self>>, seat: Seat, row: usize, session: Option<StatementSession>) {
-        let user = User::new(worker, seat, row, session);
-        tokio::task::spawn_local(user.live());
+        let common = &worker.shared.common;
+        match &common.load {
+            Load::Closed => {
+                let users = common.guests[seat.guest].connections;
+                let (starts, stops) = common.phases.lifetime(seat.number, users);
+                let user = User::new(worker, seat, row, session, stops);
+                tokio::task::spawn_local(user.live(starts));
+            }
+            Load::Open(load) => {
+                let load_end = nanos(common.phases.load_end());
+                let drained = load_end.saturating_add(nanos(common.phases.drain));
+                let user = User::new(worker, seat, row, session, drained);
+                tokio::task::spawn_local(user.serve(load.visit));
+            }
+        }
     }
 }
 
@@ -101,14 +135,11 @@ impl User {
         seat: Seat,
         row: usize,
         session: Option<StatementSession>,
+        stops: Nanos,
     ) -> Self {
         let (common, job) = (&worker.shared.common, &worker.shared.job);
         let Seat { guest, number } = seat;
-        let users = common.guests[guest].connections;
-        let (starts, stops) = common.phases.lifetime(number, users);
-        let feeders = job.workload.feeders.len();
-        let population = Population::Users(users);
-        let user = DescribedUser::new(feeders, common.seed, count_u32(guest), number, population);
+        let user = drawn_user(worker, guest, number);
         Self {
             link: Link {
                 worker: Rc::clone(worker),
@@ -120,14 +151,13 @@ impl User {
             journey: Journey::new(user, job.compiled.values),
             retries: Retries::new(job.workload.retries, common.seed, number),
             failures: Failures::default(),
-            starts,
         }
     }
 
-    /// The whole life of a user.
-    async fn live(mut self) {
+    /// The whole life of a user of a closed load, which appears at `starts`.
+    async fn live(mut self, starts: Nanos) {
         let (worker, row) = (Rc::clone(&self.link.worker), self.link.row);
-        worker.sleep_until(row, self.starts).await;
+        worker.sleep_until(row, starts).await;
         let mut ended = worker.now();
         worker.appear(row, ended);
         let longest = worker.shared.job.pace.initial_delay();
@@ -150,20 +180,80 @@ impl User {
                 worker.lagged(row, due, sent);
             }
             let intended = if in_time { due } else { sent };
-            let done = self.act(intended, sent).await;
-            let Some(done) = done else { return };
-            let job = &worker.shared.job;
-            let delay = self
-                .journey
-                .pause(&job.course(), |index| job.workload.operations[index].delay);
-            let drawn = self.journey.user().delay_us(delay).saturating_mul(1_000);
-            (due, pause) = job.pace.after(sent, done, self.failures, drawn);
-            (ended, is_first) = (done, false);
+            let acted = self.act(intended, sent).await;
+            if acted.is_last {
+                return;
+            }
+            (due, pause) = self.next(sent, acted.done);
+            (ended, is_first) = (acted.done, false);
         }
     }
 
-    /// One operation, begun at `sent`; when it ended, or nothing when it was the last.
-    async fn act(&mut self, intended: Nanos, sent: Nanos) -> Option<Nanos> {
+    /// Serves the visitors of an open load over one connection, one after the other. Response times
+    /// count from the arrival, not from when a connection was free.
+    async fn serve(mut self, visit: Visit) {
+        let worker = Rc::clone(&self.link.worker);
+        let (row, guest) = (self.link.row, self.link.guest);
+        loop {
+            let (arrival, sent) = arrivals::next(&worker, row, guest).await;
+            // A visitor is new: only the connection is an old one.
+            self.journey
+                .renew(drawn_user(&worker, guest, low_u32(arrival.number)));
+            self.failures = Failures::default();
+            let acts = visit.acts(persistence(worker.shared.common.seed, arrival));
+            let left = self.stay((arrival.at, sent), acts).await;
+            worker.disappear(row, left.done);
+            worker.queue.leave(guest);
+            if left.is_last {
+                return;
+            }
+        }
+    }
+
+    /// Operation after operation of a visitor, with pauses between them; its last.
+    async fn stay(&mut self, (at, begins): (Nanos, Nanos), acts: u32) -> Acted {
+        let worker = Rc::clone(&self.link.worker);
+        let (row, guest) = (self.link.row, self.link.guest);
+        let (mut intended, mut sent, mut left) = (at, begins, acts);
+        loop {
+            let acted = self.act(intended, sent).await;
+            left = left.saturating_sub(1);
+            if left == 0 || acted.is_last {
+                return acted;
+            }
+            let (due, pause) = self.next(sent, acted.done);
+            if due >= worker.queue.schedule().ends() {
+                return acted;
+            }
+            let in_time = worker.now() < due;
+            if in_time {
+                worker.sleep_until(row, due).await;
+            }
+            if worker.stopping() {
+                return acted;
+            }
+            sent = worker.now();
+            intended = if in_time { due } else { sent };
+            worker.recorder(guest).waited(acted.done, sent, pause);
+            if in_time {
+                worker.lagged(row, due, sent);
+            }
+        }
+    }
+
+    /// When the next operation is due, and the pause before it.
+    fn next(&mut self, sent: Nanos, done: Nanos) -> (Nanos, Option<Pause>) {
+        let worker = Rc::clone(&self.link.worker);
+        let job = &worker.shared.job;
+        let delay = self
+            .journey
+            .pause(&job.course(), |index| job.workload.operations[index].delay);
+        let drawn = self.journey.user().delay_us(delay).saturating_mul(1_000);
+        job.pace.after(sent, done, self.failures, drawn)
+    }
+
+    /// One operation, begun at `sent`.
+    async fn act(&mut self, intended: Nanos, sent: Nanos) -> Acted {
         let worker = Rc::clone(&self.link.worker);
         let (job, guest) = (&worker.shared.job, self.link.guest);
         let step = |from, to| worker.tally(guest).counters.steps.count(from, to);
@@ -187,7 +277,10 @@ impl User {
         if session_ended && worker.within(guest, ended.done) {
             worker.tally(guest).counters.sessions += 1;
         }
-        (!ended.is_last).then_some(ended.done)
+        Acted {
+            done: ended.done,
+            is_last: ended.is_last,
+        }
     }
 
     fn book(&self, operation: usize, ended: &Ended) {

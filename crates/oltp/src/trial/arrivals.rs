@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use rookery_driver::{Admission, Arrival, ArrivalQueue, Load, Share};
+use rookery_driver::{Admission, Arrival, ArrivalQueue, Load, Nanos, Share};
 use rookery_workload::orderentry::terminal::Terminal;
 
 use super::{
@@ -70,17 +70,7 @@ impl Server {
         let (row, guest) = (self.client.link.row, self.client.link.guest);
         loop {
             let input = self.terminal.next_input(worker.wall(worker.now()));
-            let waited = worker.queue.take_waiting(row, guest);
-            let arrival = match waited {
-                Some(arrival) => arrival,
-                None => poll_fn(|context| poll_assigned(&worker, row, context)).await,
-            };
-            let sent = worker.now();
-            if waited.is_none() {
-                worker.lagged(row, arrival.at, sent);
-            }
-            worker.recorder(guest).arrival_started(arrival.at);
-            worker.appear(row, sent);
+            let (arrival, sent) = next(&worker, row, guest).await;
             let begun = Begun {
                 operation: operation(input.kind()),
                 intended: arrival.at,
@@ -94,6 +84,23 @@ impl Server {
             }
         }
     }
+}
+
+/// The arrival that a connection serves next, and when it begins with it.
+pub(crate) async fn next<J: Job>(worker: &Worker<J>, row: usize, guest: usize) -> (Arrival, Nanos) {
+    let waited = worker.queue.take_waiting(row, guest);
+    let arrival = match waited {
+        Some(arrival) => arrival,
+        None => poll_fn(|context| poll_assigned(worker, row, context)).await,
+    };
+    let sent = worker.now();
+    // Whoever waited for a connection did not wait for the driver.
+    if waited.is_none() {
+        worker.lagged(row, arrival.at, sent);
+    }
+    worker.recorder(guest).arrival_started(arrival.at);
+    worker.appear(row, sent);
+    (arrival, sent)
 }
 
 /// The arrival that an idle connection is given.

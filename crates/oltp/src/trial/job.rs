@@ -3,7 +3,8 @@
 use std::{fmt::Debug, net::IpAddr, path::PathBuf, time::Duration};
 
 use rookery_driver::{
-    GuestLoad, Load, LoadDescription, OperationId, OperationTable, Phases, Span, allow_descriptors,
+    GuestLoad, Load, LoadDescription, OperationId, OperationTable, Phases, Span, Visit,
+    allow_descriptors, check_open_load,
 };
 use rookery_stats::{Mode, Pacing as Spacing};
 use rookery_workload::Counters;
@@ -70,6 +71,23 @@ impl Common {
         Ok(allow_descriptors(connections.sum())?)
     }
 
+    /// Refuses an open load that cannot be.
+    pub(crate) fn check_arrivals(&self) -> Result<(), OltpError> {
+        let Load::Open(load) = &self.load else {
+            return Ok(());
+        };
+        let threads = self.threads.placement().len();
+        check_open_load(load, self.guests.len(), threads)?;
+        let too_few = |guest: &Place| (guest.connections as usize) < threads;
+        if self.guests.iter().any(too_few) {
+            return Err(OltpError::setting(
+                "an open load needs at least one connection at each guest for each thread of the \
+                 driver",
+            ));
+        }
+        Ok(())
+    }
+
     /// The load as it is stored with the measurement.
     pub(crate) fn description(&self, operations: OperationTable) -> LoadDescription<'_> {
         let guests = self.guests.iter().map(|guest| GuestLoad {
@@ -83,7 +101,13 @@ impl Common {
         });
         let (mode, pacing, open) = match &self.load {
             Load::Closed => (Mode::Closed, self.spacing, None),
-            Load::Open(load) => (Mode::Open, Spacing::Arrivals, Some(load)),
+            Load::Open(load) => {
+                let mode = match load.visit {
+                    Visit::Single => Mode::Open,
+                    Visit::GoOn(_) | Visit::Acts(_) => Mode::PartlyOpen,
+                };
+                (mode, Spacing::Arrivals, Some(load))
+            }
         };
         LoadDescription {
             mode,

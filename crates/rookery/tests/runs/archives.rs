@@ -5,8 +5,11 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::common::{Place, code, host_state, root_tests, text};
-use crate::records::container_study;
+use crate::{
+    common::{Place, assert_host_as, code, host_state, root_tests, text},
+    images::{SECRET, holds_no_secret},
+    records::container_study,
+};
 
 /// The application.
 const APPLICATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/applications/records.py");
@@ -84,6 +87,63 @@ audit = ["sh", "-c", "python3 -c 'import os; assert (os.getuid(), os.getgid()) =
 "#
     );
     container_study("a container image", &stack)
+}
+
+/// The same in a machine, at a low port, with a secret and commands; what a translated processor
+/// needs is longer.
+fn machine_study(archive: &str, secret: &str) -> String {
+    let more = format!(
+        r#"secrets = {{ KEY = {{ file = {secret:?} }} }}
+prepare = ["sh", "-c", "test \"$KEY\" = {SECRET} && python3 -c 'import os; assert (os.getuid(), os.getgid()) == (1500, 1600)'"]
+read_settings = ["sh", "-c", "echo kernel = $(python3 -c 'import os; print(os.uname().release)')"]
+
+[[stack.services]]
+name = "records"
+command = ["python3", "/srv/records.py", "serve", "/var/lib/records/all", "--listen", "0.0.0.0:80"]
+
+"#
+    );
+    study(archive)
+        .replace("port = 8080", "port = 80")
+        .replace("\n\n[guest]", &format!("\n{more}[guest]"))
+        .replace("grep '^new records'\"", "grep '^new records'; echo $KEY\"")
+        .replace("kind = \"container\"", "kind = \"vm\"")
+        .replace("128MiB per guest", "256MiB per guest")
+        .replace("users = 4", "users = 2")
+        .replace("10ms", "200ms")
+        .replace("settle = \"300ms\"", "settle = \"6s\"")
+        .replace("steady = \"2s\"", "steady = \"10s\"")
+        .replace("drain = \"2s\"", "drain = \"20s\"\ntimeout = \"30s\"")
+}
+
+#[test]
+fn an_image_of_umoci_runs_in_a_machine() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let before = host_state();
+    let archive = archive(place.dir.path());
+    let secret = place.dir.path().join("secret");
+    fs::write(&secret, format!("{SECRET}\n")).expect("written");
+    let text_of = machine_study(&archive, &secret.display().to_string());
+    let (_, run) = place.done("machine.toml", &text_of);
+    let rows = |key: &str| run[key].as_array().cloned().unwrap_or_default();
+    for proof in rows("proofs") {
+        assert!(proof["acknowledged"].as_u64() > Some(0), "{proof}");
+        assert_eq!(proof["found"], proof["acknowledged"], "{proof}");
+    }
+    for audit in rows("audits") {
+        assert_eq!(audit["consistent"], true, "{audit}");
+        assert_eq!(audit["detail"], "***", "the secret is not kept");
+    }
+    let settings = rows("tunings");
+    let kernel = settings.iter().find(|row| row["name"] == "stack.kernel");
+    let kernel = kernel.expect("read")["effective"].as_str().expect("text");
+    let own = fs::read_to_string("/proc/sys/kernel/osrelease").expect("there");
+    assert!(!kernel.is_empty() && kernel != own.trim(), "{kernel}");
+    holds_no_secret(&place.runs());
+    assert_host_as(&before);
 }
 
 #[test]

@@ -13,8 +13,9 @@ use rookery_testkit::{Behaviour, Server, page};
 use serde_json::Value;
 
 use crate::{
-    common::{Place, code, text, went_to_its_end},
+    common::{Place, code, root_tests, text, went_to_its_end},
     drive::app,
+    machines::long_tests as long_machine_tests,
 };
 
 /// The workload file of the documentation, for a database of 1MB.
@@ -217,6 +218,46 @@ fn a_workload_file_goes_through_the_whole_laboratory() {
     let page = fs::read_to_string(page).expect("the page");
     assert!(page.contains("by a workload file") && page.contains("<code>purchase</code>"));
     assert!(place.tables().contains("pages/min"));
+}
+
+/// The same on the distribution's Apache, PHP and MariaDB, in containers or machines.
+fn on_lamp(kind: &str, memory: &str) {
+    let place = Place::new();
+    let text_of = study(&place)
+        .replace("kind = \"embedded\"", "kind = \"lamp\"")
+        .replace("kind = \"bare\"", &format!("kind = \"{kind}\""))
+        .replace("128MiB", memory)
+        .replace("settle = \"300ms\"", "settle = \"3s\"")
+        .replace("steady = \"2s\"", "steady = \"6s\"")
+        .replace("drain = \"2s\"", "drain = \"20s\"\ntimeout = \"20s\"")
+        .replace("[qos.purchase]\np95 = \"5s\"\n", "");
+    let (_, run) = place.done("lamp-study.toml", &text_of);
+    let audits = run["audits"].as_array().expect("audits");
+    assert!(!audits.is_empty());
+    for audit in audits {
+        assert_eq!(audit["consistent"], true, "{audit}");
+    }
+    let proofs = run["proofs"].as_array().expect("proofs");
+    assert!(!proofs.is_empty());
+    for proof in proofs {
+        assert_eq!(proof["what"], "new orders");
+        assert!(proof["acknowledged"].as_u64() > Some(0), "{proof}");
+        assert_eq!(proof["found"], proof["acknowledged"], "{proof}");
+    }
+}
+
+#[test]
+fn a_workload_file_drives_lamp_containers() {
+    if root_tests() {
+        on_lamp("container", "512MiB");
+    }
+}
+
+#[test]
+fn a_workload_file_drives_lamp_machines() {
+    if long_machine_tests() {
+        on_lamp("vm", "512MiB");
+    }
 }
 
 /// A server of two workers that sleep 20 ms for each request: it never answers more than 100 in a

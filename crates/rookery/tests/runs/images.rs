@@ -12,7 +12,7 @@ use crate::records::container_study;
 const APPLICATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/applications/records.py");
 
 /// The value that nothing of a run may hold.
-const SECRET: &str = "3eb7-a-secret-of-the-test";
+pub(crate) const SECRET: &str = "3eb7-a-secret-of-the-test";
 
 /// A place with the application and a file that holds the secret; nothing where only root's tests
 /// are wanted not to run.
@@ -73,7 +73,7 @@ fn rows<'a>(of: &'a Value, key: &str) -> &'a Vec<Value> {
 }
 
 /// No file below the directory holds the secret.
-fn holds_no_secret(directory: &Path) {
+pub(crate) fn holds_no_secret(directory: &Path) {
     for entry in fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {

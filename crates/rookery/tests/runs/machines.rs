@@ -12,7 +12,7 @@ use crate::common::{
 use serde_json::Value;
 
 /// Whether the tests that take minutes are to run.
-fn long_tests() -> bool {
+pub(crate) fn long_tests() -> bool {
     let wanted = std::env::var("ROOKERY_VM_TESTS").is_ok_and(|value| value == "1");
     if !wanted {
         eprintln!("SKIPPED: it takes minutes; ROOKERY_VM_TESTS=1 runs it");

@@ -5,9 +5,12 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     net::TcpListener,
-    process::Stdio,
+    process::{Command, Stdio},
+    thread::sleep,
+    time::Duration,
 };
 
+use rookery_testkit::truth;
 use serde_json::Value;
 
 use crate::{
@@ -155,6 +158,27 @@ fn refused(from: &str, to: &str) -> (i32, String) {
 }
 
 #[test]
+fn visitors_arrive_at_a_database_and_leave() {
+    let place = Place::new();
+    let load = "model = \"partly-open\"\nrate = 30\nacts = 2\nmax_in_flight = 6";
+    let study = study("sqlite", STATEMENTS).replace("users = 3", load);
+    let (_, run) = place.done("own.toml", &study);
+    let measurement = &run["measurements"][0];
+    assert_eq!(measurement["load_model"], "partly-open", "{measurement}");
+    let drawn = measurement["arrivals_drawn"].as_u64();
+    assert!(drawn > Some(0), "{measurement}");
+    let audit = &run["audits"][0];
+    assert_eq!(audit["consistent"], true, "{audit}");
+    assert!(number(audit, "acknowledged") > 0, "{audit}");
+    assert_eq!(number(audit, "found"), number(audit, "acknowledged"));
+    let tables = place.tables();
+    assert!(
+        tables.contains("Partly open loop, Poisson arrivals at 30/s"),
+        "{tables}"
+    );
+}
+
+#[test]
 fn a_count_that_nobody_was_told_of_fails_the_trial() {
     let (code, said) = refused("initial = 1", "initial = 0");
     assert_ne!(code, 0, "{said}");
@@ -196,14 +220,59 @@ fn running_database(place: &Place) -> (App, String) {
     (App(child), format!("sqlite+oe://{listen}/"))
 }
 
+/// The statements as a workload file.
+fn workload_file(place: &Place) -> String {
+    let file = place.dir.path().join("notes.toml");
+    let statements = STATEMENTS.replace("[[workload.", "[[");
+    fs::write(&file, format!("think_time = \"10ms\"\n{statements}")).expect("written");
+    file.display().to_string()
+}
+
+#[test]
+fn arrivals_see_a_database_that_stands_still_for_a_second() {
+    let place = Place::new();
+    let (database, target) = running_database(&place);
+    let file = workload_file(&place);
+    let mut args = vec!["drive", "sql", "--workload", &file, "--target", &target];
+    args.extend(["--setup", "--json", "--open", "50", "--arrivals", "uniform"]);
+    args.extend(["--ramp-up", "100ms", "--settle", "100ms", "--seconds", "8"]);
+    let mut command = place.rookery(&args);
+    let driving = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let signal = |name: &str| {
+        let victim = database.0.id().to_string();
+        let sent = Command::new("kill").args([name, &victim]).status();
+        assert!(sent.expect("kill").success());
+    };
+    sleep(Duration::from_secs(3));
+    signal("-STOP");
+    sleep(Duration::from_secs(1));
+    signal("-CONT");
+    let output = driving.wait_with_output().expect("it ends");
+    assert!([0, 6].contains(&code(&output)), "{}", text(&output.stdout));
+    let value: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let arrivals = &value["driver"]["arrivals"];
+    assert_eq!(arrivals["drawn"], 400, "{arrivals}");
+    assert_eq!(arrivals["started"], 400, "{arrivals}");
+    let operations = value["guests"][0]["operations"].as_array().expect("rows");
+    let any = operations.iter().find(|row| row["name"] == "operation");
+    let response = &any.expect("any operation")["response_us"];
+    assert_eq!(response["count"], 400, "{response}");
+    for (percentile, p) in [("p95", 95.0), ("p99", 99.0)] {
+        let (second, window) = (Duration::from_secs(1), Duration::from_secs(8));
+        let least = truth(Duration::ZERO, 1, second, window, p).as_micros() as f64;
+        let seen = response[percentile].as_f64().expect("a number");
+        assert!(
+            seen >= 0.97 * least,
+            "{percentile}: {seen} us instead of {least} us"
+        );
+    }
+}
+
 #[test]
 fn a_database_that_runs_already_is_driven_by_a_workload_file() {
     let place = Place::new();
     let (_database, target) = running_database(&place);
-    let file = place.dir.path().join("notes.toml");
-    let statements = STATEMENTS.replace("[[workload.", "[[");
-    fs::write(&file, format!("think_time = \"10ms\"\n{statements}")).expect("written");
-    let file = file.display().to_string();
+    let file = workload_file(&place);
     let drive = |more: &[&str]| {
         let mut args = vec![
             "drive",

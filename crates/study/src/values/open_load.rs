@@ -134,6 +134,18 @@ impl Visit {
         }
     }
 
+    /// Acts of a visitor for which values are kept that are given once. Those who go on by chance
+    /// have no bound: the few that act more often find none.
+    #[must_use]
+    pub fn most_acts(self) -> u32 {
+        const BY_CHANCE: u32 = 16;
+        match self {
+            Self::Single => 1,
+            Self::Acts(acts) => acts,
+            Self::GoOn(_) => BY_CHANCE,
+        }
+    }
+
     /// The acts of a visit, given a number drawn uniformly from (0, 1].
     #[must_use]
     pub fn acts(self, drawn: f64) -> u32 {

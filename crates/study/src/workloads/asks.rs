@@ -11,6 +11,10 @@ use crate::{
     values::{GuestShape, Load, LoadModel},
 };
 
+/// Visitors of an open load that may be present at one database unless said: each may take a
+/// connection.
+pub(crate) const CONNECTIONS_OF_OPEN_LOADS: u32 = 64;
+
 /// What the other sections of a study say; `None` where one was refused.
 pub(crate) struct OtherSections<'s> {
     pub(crate) stack: Option<&'s StackUse>,

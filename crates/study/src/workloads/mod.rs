@@ -48,7 +48,9 @@ use sample::SampleKeys;
 use sql::SqlKeys;
 use web2005::Web2005Keys;
 
-pub(crate) use asks::{DataRequest, OtherSections, PlannedData, WorkloadUse};
+pub(crate) use asks::{
+    CONNECTIONS_OF_OPEN_LOADS, DataRequest, OtherSections, PlannedData, WorkloadUse,
+};
 pub use cms::CmsUse;
 pub use dvdstore::DvdstoreUse;
 pub use http::{HarError, HttpUse, MOST_HAR_BYTES, draft_from_har};

@@ -1,6 +1,7 @@
 //! From bytes to one answer whose body is looked at while it comes, compressed or not.
 
 use std::{
+    fmt,
     io::{self, Write as _},
     mem,
 };
@@ -12,12 +13,12 @@ use rookery_driver::{EVIDENCE_BYTES, Fault};
 use rookery_workload::web2005::FileCheck;
 use sha2::{Digest as _, Sha256};
 
-use super::cache::Validator;
+use super::{cache::Validator, kept::Kept};
 use crate::http::{
     chunk::Chunks,
     cookies::Cookies,
     decode::Pool,
-    head::{self, Framing},
+    head::{self, Framing, Head},
 };
 
 /// Most interim (1xx) answers before the final one.
@@ -27,6 +28,9 @@ const LONGEST_VALUE: usize = 8 * 1024;
 const TOO_LARGE: Fault = Fault::protocol("body-too-large");
 const SURPLUS: Fault = Fault::protocol("surplus-bytes");
 const DECOMPRESSION: Fault = Fault::protocol("decompression");
+/// So much is received first of an answer whose body nobody looks at: its head. The kernel throws
+/// the rest away without copying it.
+const HEAD_FIRST: usize = 4 * 1024;
 
 /// What is wanted of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +47,39 @@ pub(crate) struct Wanted<'w> {
     pub(crate) markers: bool,
     /// The answer to `HEAD` has no body.
     pub(crate) no_body: bool,
+    /// Whether the begin of a body that came so far is enough, where that may be so: then no more of
+    /// it is looked at.
+    pub(crate) enough: Option<Enough<'w>>,
+    /// What caches need: versions, and how long the answer stays fresh.
+    pub(crate) versions: bool,
     /// Values of these headers.
     pub(crate) headers: &'w [String],
+}
+
+/// Says whether the begin of a body is enough.
+#[derive(Clone, Copy)]
+pub(crate) struct Enough<'w>(pub(crate) &'w dyn Fn(&[u8]) -> bool);
+
+impl fmt::Debug for Enough<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Enough")
+    }
+}
+
+impl Wanted<'_> {
+    /// Whether all bytes of the body are looked at.
+    fn looks_inside(&self) -> bool {
+        self.whole || self.digest || self.markers
+    }
+
+    /// How many bytes of the body are kept.
+    fn most_kept(&self) -> usize {
+        if self.whole {
+            index(self.body_bytes)
+        } else {
+            EVIDENCE_BYTES
+        }
+    }
 }
 
 /// What a head said.
@@ -69,12 +104,14 @@ impl Told {
         let (name, value) = (header.name, header.value.trim_ascii());
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         match name.len() {
-            4 if is("etag") => self.tag = Validator::tag(value),
+            4 if wanted.versions && is("etag") => self.tag = Validator::tag(value),
             8 if is("location") && value.len() <= LONGEST_VALUE => {
                 self.location = Some(value.to_vec());
             }
-            13 if is("last-modified") => self.modified = Validator::modified(value),
-            13 if is("cache-control") => self.cache_control(value),
+            13 if wanted.versions && is("last-modified") => {
+                self.modified = Validator::modified(value);
+            }
+            13 if wanted.versions && is("cache-control") => self.cache_control(value),
             16 if is("content-encoding") => {
                 if value.eq_ignore_ascii_case(b"gzip") || value.eq_ignore_ascii_case(b"x-gzip") {
                     self.gzip = true;
@@ -117,14 +154,21 @@ impl Told {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) told: Told,
-    /// The body, or its first bytes; to be given back to the pool.
-    pub(crate) kept: Vec<u8>,
+    /// The body, or its first bytes; to be given back to the thread.
+    pub(crate) kept: Kept,
     /// Length of the body after decompression.
     pub(crate) bytes: u64,
     /// Length as it was sent.
     pub(crate) sent_bytes: u64,
     pub(crate) digest: Option<[u8; 32]>,
     pub(crate) markers: Option<FileCheck>,
+}
+
+impl Answer {
+    /// Whether it is so large that its begin came alone, and all of its body was kept nevertheless.
+    pub(crate) fn is_large_and_whole(&self) -> bool {
+        self.kept.len() as u64 == self.bytes && self.kept.len() > HEAD_FIRST
+    }
 }
 
 /// What becomes of a body.
@@ -199,6 +243,30 @@ impl Coding {
         }
     }
 
+    /// Whether nothing is wanted of what is still to come.
+    fn is_sated(&self) -> bool {
+        match self {
+            Self::Plain(sink) => {
+                sink.kept.len() >= sink.most_kept && sink.digest.is_none() && sink.markers.is_none()
+            }
+            Self::Gzip(_) => false,
+        }
+    }
+
+    /// No more is kept.
+    fn sate(&mut self) {
+        if let Self::Plain(sink) = self {
+            sink.most_kept = sink.kept.len();
+        }
+    }
+
+    /// Counts bytes that nobody looked at.
+    fn skip(&mut self, bytes: u64) {
+        if let Self::Plain(sink) = self {
+            sink.bytes += bytes;
+        }
+    }
+
     fn kept(&self) -> &[u8] {
         match self {
             Self::Plain(sink) => &sink.kept,
@@ -239,17 +307,61 @@ pub(crate) struct Reception<'w> {
 }
 
 impl<'w> Reception<'w> {
-    pub(crate) fn new(wanted: Wanted<'w>, pool: &mut Pool) -> Self {
+    pub(crate) fn new(wanted: Wanted<'w>) -> Self {
         Self {
             wanted,
             state: State::Head {
-                gathered: pool.take(),
+                gathered: Vec::new(),
                 parse_at: 0,
             },
             interim: 0,
             told: Told::default(),
             sent_bytes: 0,
         }
+    }
+
+    /// How many bytes to receive next, at most.
+    pub(crate) fn next_read(&self) -> usize {
+        match &self.state {
+            State::Head { .. }
+            | State::Length {
+                body: Coding::Plain(_),
+                ..
+            } if !self.wanted.looks_inside() => HEAD_FIRST,
+            State::Head { .. } if self.wanted.enough.is_some() => HEAD_FIRST,
+            // The head came alone.
+            State::Length { body, .. }
+                if self.wanted.enough.is_some() && body.kept().is_empty() =>
+            {
+                HEAD_FIRST
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    /// How many bytes of the body are still to come that nobody looks at; none where any is looked
+    /// at, or where it is not known how many there are.
+    pub(crate) fn unwanted(&self) -> Option<u64> {
+        match &self.state {
+            State::Length { left, body } if body.is_sated() => Some(*left),
+            _ => None,
+        }
+    }
+
+    /// So many bytes came that nobody looked at; `Some` when the answer is complete.
+    pub(crate) fn skip(&mut self, bytes: usize) -> Result<Option<Answer>, Fault> {
+        let State::Length { left, body } = &mut self.state else {
+            return Err(SURPLUS);
+        };
+        let bytes = bytes as u64;
+        self.sent_bytes += bytes;
+        if bytes > *left {
+            return Err(SURPLUS);
+        }
+        body.skip(bytes);
+        *left -= bytes;
+        let is_done = *left == 0;
+        self.end(is_done)
     }
 
     /// What came so far, as evidence.
@@ -264,26 +376,99 @@ impl<'w> Reception<'w> {
         seen[..seen.len().min(EVIDENCE_BYTES)].to_vec()
     }
 
-    /// Takes the next bytes; `Some` when the answer is complete.
+    /// Takes the next bytes, which are the first `length` of the thread's receive buffer; `Some`
+    /// when the answer is complete. An answer that came in one piece takes the buffer with it.
     pub(crate) fn feed(
+        &mut self,
+        received: &mut Box<[u8]>,
+        length: usize,
+        cookies: &mut Cookies,
+        pool: &mut Pool,
+    ) -> Result<Option<Answer>, Fault> {
+        let bytes = &received[..length];
+        let is_first = matches!(&self.state, State::Head { gathered, .. } if gathered.is_empty());
+        if !is_first {
+            return self.gather(bytes, cookies, pool);
+        }
+        let Some((head, told)) = self.parse(bytes, cookies)? else {
+            return self.gather_head(bytes, pool);
+        };
+        let body = head.bytes..length;
+        let in_place = head.framing == Framing::Length(body.len() as u64) && !told.gzip;
+        if !in_place || is_interim(head.status) {
+            return self.behind_head(head, told, &bytes[body], cookies, pool);
+        }
+        let (size, wanted) = (body.len(), self.wanted);
+        if size as u64 > wanted.body_bytes {
+            return Err(TOO_LARGE);
+        }
+        let content = &bytes[body.clone()];
+        let digest = wanted.digest.then(|| Sha256::digest(content).into());
+        let markers = wanted.markers.then(|| {
+            let mut markers = FileCheck::default();
+            markers.take(content);
+            markers
+        });
+        self.state = State::Over;
+        Ok(Some(Answer {
+            told,
+            kept: Kept::Received {
+                body: body.start..body.start + size.min(wanted.most_kept()),
+                buffer: mem::take(received),
+            },
+            bytes: size as u64,
+            sent_bytes: size as u64,
+            digest,
+            markers,
+        }))
+    }
+
+    /// Takes the next bytes of an answer that comes in pieces.
+    fn gather(
         &mut self,
         bytes: &[u8],
         cookies: &mut Cookies,
         pool: &mut Pool,
     ) -> Result<Option<Answer>, Fault> {
-        if let State::Head { gathered, parse_at } = &mut self.state {
-            let before = gathered.len();
-            gathered.extend_from_slice(bytes);
-            // Parsing anew at every piece would let a dripping server cost quadratic time.
-            let ended =
-                memchr::memmem::find(&gathered[before.saturating_sub(3)..], b"\r\n\r\n").is_some();
-            if gathered.len() < *parse_at && !ended {
-                return Ok(None);
-            }
-            let gathered = mem::take(gathered);
-            return self.head(gathered, cookies, pool);
+        let State::Head { gathered, parse_at } = &mut self.state else {
+            return self.body(bytes);
+        };
+        let before = gathered.len();
+        gathered.extend_from_slice(bytes);
+        // Parsing anew at every piece would let a dripping server cost quadratic time.
+        let ended =
+            memchr::memmem::find(&gathered[before.saturating_sub(3)..], b"\r\n\r\n").is_some();
+        if gathered.len() < *parse_at && !ended {
+            return Ok(None);
         }
-        self.body(bytes)
+        let gathered = mem::take(gathered);
+        match self.parse(&gathered, cookies) {
+            Ok(Some((head, told))) => {
+                let answer = self.behind_head(head, told, &gathered[head.bytes..], cookies, pool);
+                pool.give(gathered);
+                answer
+            }
+            Ok(None) => {
+                let parse_at = (2 * gathered.len()).min(self.wanted.header_bytes + 1);
+                self.state = State::Head { gathered, parse_at };
+                Ok(None)
+            }
+            Err(fault) => {
+                // Kept as evidence.
+                let parse_at = usize::MAX;
+                self.state = State::Head { gathered, parse_at };
+                Err(fault)
+            }
+        }
+    }
+
+    /// The first piece of a head that is not complete.
+    fn gather_head(&mut self, bytes: &[u8], pool: &mut Pool) -> Result<Option<Answer>, Fault> {
+        let mut gathered = pool.take();
+        gathered.extend_from_slice(bytes);
+        let parse_at = (2 * gathered.len()).min(self.wanted.header_bytes + 1);
+        self.state = State::Head { gathered, parse_at };
+        Ok(None)
     }
 
     /// The server closed: an answer when that is how this body ends.
@@ -294,48 +479,41 @@ impl<'w> Reception<'w> {
         }
     }
 
-    fn head(
-        &mut self,
-        gathered: Vec<u8>,
-        cookies: &mut Cookies,
-        pool: &mut Pool,
-    ) -> Result<Option<Answer>, Fault> {
-        let (mut told, wanted) = (Told::default(), self.wanted);
-        let parsed = head::parse_with(&gathered, cookies, |header| told.take(header, &wanted));
-        let head = match parsed {
-            Ok(head) => head,
-            Err(fault) => {
-                // Kept as evidence.
-                let parse_at = usize::MAX;
-                self.state = State::Head { gathered, parse_at };
-                return Err(fault);
-            }
-        };
-        let length = head.map_or(gathered.len(), |head| head.bytes);
+    /// A head, when it is complete.
+    fn parse(&self, bytes: &[u8], cookies: &mut Cookies) -> Result<Option<(Head, Told)>, Fault> {
+        let (mut told, wanted) = (Told::default(), &self.wanted);
+        let head = head::parse_with(bytes, cookies, |header| told.take(header, wanted))?;
+        let length = head.map_or(bytes.len(), |head| head.bytes);
         if length > wanted.header_bytes {
-            let parse_at = usize::MAX;
-            self.state = State::Head { gathered, parse_at };
             return Err(Fault::protocol("header-too-large"));
         }
-        let Some(head) = head else {
-            let parse_at = (2 * gathered.len()).min(wanted.header_bytes + 1);
-            self.state = State::Head { gathered, parse_at };
+        let Some(mut head) = head else {
             return Ok(None);
         };
-        if (100..200).contains(&head.status) {
-            return self.interim(head, &gathered, cookies, pool);
+        if wanted.no_body {
+            head.framing = Framing::Length(0);
         }
         told.status = head.status;
         told.retry_after = head.retry_after;
-        let framing = if wanted.no_body {
-            Framing::Length(0)
-        } else {
-            head.framing
-        };
-        told.keep_alive = head.keep_alive && framing != Framing::Close;
-        let body = self.body_of(&mut told, framing, pool)?;
+        told.keep_alive = head.keep_alive && head.framing != Framing::Close;
+        Ok(Some((head, told)))
+    }
+
+    /// A head was read; `rest` is what came behind it.
+    fn behind_head(
+        &mut self,
+        head: Head,
+        told: Told,
+        rest: &[u8],
+        cookies: &mut Cookies,
+        pool: &mut Pool,
+    ) -> Result<Option<Answer>, Fault> {
+        if is_interim(head.status) {
+            return self.interim(head, rest, cookies, pool);
+        }
+        let body = self.body_of(&told, head.framing, pool)?;
         self.told = told;
-        self.state = match framing {
+        self.state = match head.framing {
             Framing::Length(left) => State::Length { left, body },
             Framing::Chunked => State::Chunked {
                 chunks: Chunks::new(),
@@ -343,27 +521,20 @@ impl<'w> Reception<'w> {
             },
             Framing::Close => State::UntilClose { body },
         };
-        let answer = self.body(&gathered[head.bytes..])?;
-        pool.give(gathered);
-        Ok(answer)
+        self.body(rest)
     }
 
     /// What takes the body in.
-    fn body_of(&self, told: &mut Told, framing: Framing, pool: &mut Pool) -> Result<Coding, Fault> {
+    fn body_of(&self, told: &Told, framing: Framing, pool: &mut Pool) -> Result<Coding, Fault> {
         let limit = self.wanted.body_bytes;
         if let Framing::Length(length) = framing
             && length > limit
         {
             return Err(TOO_LARGE);
         }
-        let most_kept = if self.wanted.whole {
-            index(limit)
-        } else {
-            EVIDENCE_BYTES
-        };
         let sink = Sink {
             kept: pool.take(),
-            most_kept,
+            most_kept: self.wanted.most_kept(),
             bytes: 0,
             limit,
             digest: self.wanted.digest.then(Sha256::new),
@@ -381,8 +552,8 @@ impl<'w> Reception<'w> {
 
     fn interim(
         &mut self,
-        head: head::Head,
-        gathered: &[u8],
+        head: Head,
+        rest: &[u8],
         cookies: &mut Cookies,
         pool: &mut Pool,
     ) -> Result<Option<Answer>, Fault> {
@@ -394,9 +565,9 @@ impl<'w> Reception<'w> {
             gathered: Vec::new(),
             parse_at: 0,
         };
-        match &gathered[head.bytes..] {
+        match rest {
             [] => Ok(None),
-            rest => self.feed(rest, cookies, pool),
+            rest => self.gather(rest, cookies, pool),
         }
     }
 
@@ -409,6 +580,14 @@ impl<'w> Reception<'w> {
                 }
                 body.take(bytes)?;
                 *left -= bytes.len() as u64;
+                if let Some(Enough(is_enough)) = self.wanted.enough
+                    && (1..=HEAD_FIRST).contains(&body.kept().len())
+                    && *left > 0
+                    && !body.is_sated()
+                    && is_enough(body.kept())
+                {
+                    body.sate();
+                }
                 *left == 0
             }
             State::Chunked { chunks, body } => {
@@ -424,7 +603,12 @@ impl<'w> Reception<'w> {
             }
             State::Head { .. } | State::Over => return Err(SURPLUS),
         };
-        if !done {
+        self.end(done)
+    }
+
+    /// The answer, when all of it came.
+    fn end(&mut self, is_done: bool) -> Result<Option<Answer>, Fault> {
+        if !is_done {
             return Ok(None);
         }
         match mem::replace(&mut self.state, State::Over) {
@@ -437,13 +621,18 @@ impl<'w> Reception<'w> {
         let sink = body.finish()?;
         Ok(Answer {
             told: mem::take(&mut self.told),
-            kept: sink.kept,
+            kept: Kept::Gathered(sink.kept),
             bytes: sink.bytes,
             sent_bytes: self.sent_bytes,
             digest: sink.digest.map(|digest| digest.finalize().into()),
             markers: sink.markers,
         })
     }
+}
+
+/// Whether another head follows.
+fn is_interim(status: u16) -> bool {
+    (100..200).contains(&status)
 }
 
 #[cfg(test)]
@@ -457,15 +646,20 @@ mod tests {
         digest: true,
         markers: false,
         no_body: false,
+        versions: true,
+        enough: None,
         headers: &[],
     };
 
     fn receive(wanted: Wanted<'_>, bytes: &[u8], piece: usize) -> Result<Option<Answer>, Fault> {
         let (mut cookies, mut pool) = (Cookies::default(), Pool::default());
-        let mut reception = Reception::new(wanted, &mut pool);
+        let mut reception = Reception::new(wanted);
         for part in bytes.chunks(piece) {
-            if let Some(answer) = reception.feed(part, &mut cookies, &mut pool)? {
-                return Ok(Some(answer));
+            // As it would be received: behind it is what another answer left there.
+            let mut buffer = [part, b"left over"].concat().into_boxed_slice();
+            let fed = reception.feed(&mut buffer, part.len(), &mut cookies, &mut pool)?;
+            if fed.is_some() {
+                return Ok(fed);
             }
         }
         Ok(None)
@@ -493,7 +687,7 @@ mod tests {
             let answer = receive(WANTED, &bytes, piece)
                 .expect("a good answer")
                 .expect("complete");
-            assert_eq!(answer.kept, text);
+            assert_eq!(&*answer.kept, text);
             assert_eq!(answer.bytes, 3000);
             assert_eq!(answer.digest, Some(Sha256::digest(&text).into()));
             assert_eq!(answer.told.validator(), Validator::tag(b"\"v\""));
@@ -543,6 +737,25 @@ mod tests {
         assert_eq!((answer.kept.len(), answer.bytes), (512, 5000));
         let long = with_length("", &[b'x'; 20_000]);
         assert_eq!(receive(wanted, &long, 999).expect_err("long"), TOO_LARGE);
+    }
+
+    #[test]
+    fn no_more_is_kept_when_the_begin_is_enough() {
+        let text = [b"token=5;".as_slice(), &[b'x'; 6000]].concat();
+        let bytes = with_length("", &text);
+        let is_enough = |body: &[u8]| body.contains(&b';');
+        let wanted = Wanted {
+            digest: false,
+            enough: Some(Enough(&is_enough)),
+            ..WANTED
+        };
+        for piece in [1, 100, 4096, 10_000] {
+            let answer = receive(wanted, &bytes, piece).expect("good");
+            let answer = answer.expect("complete");
+            assert_eq!((answer.bytes, answer.sent_bytes), (6008, 6008));
+            assert!(answer.kept.starts_with(b"token=5;"), "{piece}");
+            assert_eq!(answer.kept.len() == 6008, piece == 10_000, "{piece}");
+        }
     }
 
     #[test]

@@ -10,10 +10,12 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use rookery_cast::index;
 use rookery_driver::{EVIDENCE_BYTES, Fault};
 use rookery_stats::ErrorClass;
+use rustix::net::{RecvFlags, recv};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::TcpStream,
 };
 use tokio_rustls::{TlsConnector, client::TlsStream, rustls::HandshakeKind};
@@ -196,7 +198,7 @@ async fn receive(
     wanted: Wanted<'_>,
 ) -> Result<Answer, Fault> {
     let worker = link.worker;
-    let mut reception = worker.with_pool(|pool| Reception::new(wanted, pool));
+    let mut reception = Reception::new(wanted);
     let mut silent = true;
     loop {
         if let Some(at) = link.rated.next_at()
@@ -222,7 +224,7 @@ async fn receive(
     }
 }
 
-/// Receives once into the thread's scratch buffer and feeds what came.
+/// Receives once, and feeds what came.
 fn poll_step(
     link: &Link<'_>,
     stream: &mut Stream,
@@ -232,35 +234,92 @@ fn poll_step(
     let mut scratch = link.worker.scratch();
     let scratch = &mut *scratch;
     let most = link.rated.at_once(scratch.received.len());
-    let mut buffer = ReadBuf::new(&mut scratch.received[..most]);
-    if let Err(error) = ready!(Pin::new(stream).poll_read(context, &mut buffer)) {
-        // A peer that ends without the farewell of TLS has cut the connection.
-        let fault = match error.kind() {
-            io::ErrorKind::UnexpectedEof => Fault::TRUNCATED,
-            io::ErrorKind::InvalidData => Fault::new(ErrorClass::Tls, "record"),
-            _ => Fault::receiving(&error),
-        };
-        scratch.evidence.clear();
-        scratch
-            .evidence
-            .extend_from_slice(error.to_string().as_bytes());
-        return Poll::Ready(Err(fault));
-    }
-    let bytes = buffer.filled();
-    link.rated.received(bytes.len());
-    let fed = if bytes.is_empty() {
-        reception.close().map(Some)
-    } else {
-        reception.feed(bytes, &mut link.cookies.borrow_mut(), &mut scratch.pool)
+    let unwanted = match &*stream {
+        Stream::Plain(stream) => reception.unwanted().map(|left| (stream, left)),
+        Stream::Tls(_) => None,
+    };
+    let (received, is_unwanted) = match unwanted {
+        Some((stream, left)) => {
+            // One more than is left: what stands behind an answer is seen.
+            let most = most.min(index(left.saturating_add(1)));
+            (
+                discard(stream, &mut scratch.received[..most], context),
+                true,
+            )
+        }
+        None => {
+            let most = match stream {
+                Stream::Plain(_) => most.min(reception.next_read()),
+                Stream::Tls(_) => most,
+            };
+            let mut buffer = ReadBuf::new(&mut scratch.received[..most]);
+            let polled = Pin::new(stream).poll_read(context, &mut buffer);
+            (polled.map_ok(|()| buffer.filled().len()), false)
+        }
+    };
+    let length = match ready!(received) {
+        Ok(length) => length,
+        Err(error) => {
+            scratch.evidence = error.to_string().into_bytes();
+            return Poll::Ready(Err(receive_fault(&error)));
+        }
+    };
+    link.rated.received(length);
+    let fed = match length {
+        0 => reception.close().map(Some),
+        length if is_unwanted => reception.skip(length),
+        length => {
+            let (cookies, pool) = (&mut *link.cookies.borrow_mut(), &mut scratch.pool);
+            reception.feed(&mut scratch.received, length, cookies, pool)
+        }
     };
     if fed.is_err() {
         let mut seen = reception.evidence();
-        if seen.is_empty() {
-            seen.extend_from_slice(&bytes[..bytes.len().min(EVIDENCE_BYTES)]);
+        if seen.is_empty() && !is_unwanted {
+            seen.extend_from_slice(&scratch.received[..length.min(EVIDENCE_BYTES)]);
         }
         scratch.evidence = seen;
     }
     Poll::Ready(fed)
+}
+
+fn receive_fault(error: &io::Error) -> Fault {
+    match error.kind() {
+        // A peer that ends without the farewell of TLS has cut the connection.
+        io::ErrorKind::UnexpectedEof => Fault::TRUNCATED,
+        io::ErrorKind::InvalidData => Fault::new(ErrorClass::Tls, "record"),
+        _ => Fault::receiving(error),
+    }
+}
+
+/// Has the kernel throw away what has come, as much as `room` holds, without copying it (tcp(7),
+/// `MSG_TRUNC`); how many bytes that were, none when the server closed.
+fn discard(
+    stream: &TcpStream,
+    room: &mut [u8],
+    context: &mut Context<'_>,
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(stream.poll_read_ready(context))?;
+        let mut discarded = None;
+        let outcome = stream.try_io(Interest::READABLE, || {
+            let (_, bytes) = recv(stream, &mut *room, RecvFlags::TRUNC | RecvFlags::DONTWAIT)?;
+            discarded = Some(bytes);
+            // Less than was asked for: nothing is left, and more will be announced. The runtime
+            // concludes the same from its own reads.
+            if (1..room.len()).contains(&bytes) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            Ok(())
+        });
+        match (discarded, outcome) {
+            (Some(bytes), _) => return Poll::Ready(Ok(bytes)),
+            (None, Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
+                return Poll::Ready(Err(error));
+            }
+            (None, _) => {}
+        }
+    }
 }
 
 impl AsyncRead for Stream {

@@ -432,6 +432,60 @@ fn headers_and_cookies_are_captured_and_parts_of_forms_are_sent() {
     );
 }
 
+/// Nobody looks into these bodies: the kernel throws them away, and each byte counts all the same.
+#[test]
+fn bodies_that_no_check_needs_are_counted_to_their_last_byte() {
+    const BYTES: usize = 300_000;
+    const HUGE: u64 = 256 << 20;
+    let whole = || page(&"x".repeat(BYTES));
+    let server = Server::with(move |request| match request.target.as_str() {
+        "/big" => Behaviour::Raw(whole()),
+        "/pieces" => {
+            let all = whole();
+            let pieces = [
+                &all[..20],
+                &all[20..9_000],
+                &all[9_000..100_000],
+                &all[100_000..],
+            ];
+            Behaviour::Dribble(ms(1), pieces.map(<[u8]>::to_vec).to_vec())
+        }
+        "/half" => Behaviour::Close(whole()[..BYTES / 2].to_vec()),
+        "/reset" => Behaviour::Reset(whole()[..BYTES / 2].to_vec()),
+        "/more" => Behaviour::Raw([whole(), b"more".to_vec()].concat()),
+        _ => Behaviour::Huge {
+            bytes: HUGE,
+            told: true,
+        },
+    })
+    .expect("a server");
+    let run_at = |path: &str, bytes: u64| {
+        let checks = json!({
+            "checks": [{"size": {"min": bytes, "max": bytes}}], "body_limit": bytes,
+        });
+        run_on(&server, script(vec![get("file", path, checks)], json!({})))
+    };
+    for path in ["/big", "/pieces"] {
+        let guest = run_at(path, BYTES as u64);
+        assert!(guest.errors.is_empty(), "{path}: {:?}", guest.errors);
+        let (done, bytes) = (operation(&guest, "file").completed, counters(&guest).bytes);
+        assert!(done > 0, "{path}");
+        assert_eq!(bytes % BYTES as u64, 0, "{path}");
+    }
+    let guest = run_at("/huge", HUGE);
+    assert!(guest.errors.is_empty(), "{:?}", guest.errors);
+    for (path, class) in [
+        ("/half", ErrorClass::Io),
+        ("/reset", ErrorClass::Io),
+        ("/more", ErrorClass::Protocol),
+    ] {
+        let guest = run_at(path, BYTES as u64);
+        assert!(!guest.errors.is_empty(), "{path}");
+        let all = guest.errors.iter().all(|error| error.class == class);
+        assert!(all, "{path}: {:?}", guest.errors);
+    }
+}
+
 /// 64 MiB of zeros in less than 100 kB of gzip, where 8 MB are allowed.
 #[test]
 fn a_compression_bomb_is_bounded() {

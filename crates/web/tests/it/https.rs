@@ -64,7 +64,15 @@ fn serve(stream: TcpStream, config: Arc<ServerConfig>) -> std::io::Result<()> {
         }
         seen.extend_from_slice(&piece[..read]);
         while let Some(end) = seen.windows(4).position(|four| four == b"\r\n\r\n") {
-            seen.drain(..end + 4);
+            let head: Vec<u8> = seen.drain(..end + 4).collect();
+            if head.starts_with(b"GET /cut ") {
+                stream.write_all(&ANSWER[..ANSWER.len() - 2])?;
+                // Without the farewell of TLS.
+                return stream.flush();
+            }
+            if head.starts_with(b"GET /garbage ") {
+                return stream.sock.write_all(&[b'x'; 100]);
+            }
             stream.write_all(ANSWER)?;
             stream.flush()?;
         }
@@ -72,9 +80,13 @@ fn serve(stream: TcpStream, config: Arc<ServerConfig>) -> std::io::Result<()> {
 }
 
 fn run_on(address: SocketAddr, tls: Json) -> GuestMeasurement {
+    run_at(address, "/", tls)
+}
+
+fn run_at(address: SocketAddr, path: &str, tls: Json) -> GuestMeasurement {
     let workload: HttpWorkload = serde_json::from_value(json!({
         "operations": [{
-            "name": "home", "method": "GET", "path": "/", "follow": true, "body_limit": 1000,
+            "name": "home", "method": "GET", "path": path, "follow": true, "body_limit": 1000,
             "delay": {"mean": {"secs": 0, "nanos": 0}, "distribution": "constant"},
             "checks": [{"contains": "good"}],
         }],
@@ -140,4 +152,23 @@ fn certificates_of_others_are_refused_unless_any_will_do() {
         json!({"ca": null, "insecure": true, "version": null}),
     );
     assert!(guest.errors.is_empty(), "{:?}", guest.errors);
+}
+
+#[test]
+fn an_encrypted_answer_that_breaks_off_has_its_class() {
+    let address = server();
+    for (path, class, sub_class) in [
+        ("/cut", ErrorClass::Io, "truncated"),
+        ("/garbage", ErrorClass::Tls, "record"),
+    ] {
+        let tls = json!({"ca": AUTHORITY, "insecure": false, "version": null});
+        let guest = run_at(address, path, tls);
+        assert_eq!(guest.errors.len(), 1, "{path}: {:?}", guest.errors);
+        let error = &guest.errors[0];
+        assert_eq!(
+            (error.class, error.sub_class.as_str()),
+            (class, sub_class),
+            "{path}"
+        );
+    }
 }

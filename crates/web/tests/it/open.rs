@@ -10,7 +10,11 @@ use std::{
 use rookery_driver::{Arrivals, Load, OpenLoad, Precision, Profile, Visit, faults};
 use rookery_stats::{ArrivalCounts, ErrorClass, Measurement, Mode, Pacing, faults::FaultCode};
 use rookery_testkit::{Behaviour, Freezes, Server, StallingServer, page, refusing_address, truth};
-use rookery_web::{Config, Script, run};
+use rookery_web::{
+    Config, Script, run,
+    workloads::http::{HttpScript, SiteName},
+};
+use serde_json::json;
 
 use crate::common::{config, measure, ms, operation, page_script, shop, shop_script};
 
@@ -172,6 +176,39 @@ fn a_frozen_server_is_seen_by_arrivals_and_hidden_from_a_closed_load() {
         "but few: {:?}",
         service.percentile_us(95.0)
     );
+}
+
+#[test]
+fn operations_as_data_see_a_server_that_stands_still() {
+    let (service, freeze, window) = (ms(5), ms(1_000), ms(4_000));
+    let start = Instant::now() + ms(50);
+    let freezes = Freezes {
+        epoch: start,
+        first: ms(1_500),
+        last: freeze,
+        every: ms(60_000),
+    };
+    let frozen = StallingServer::start(service, Some(freezes), None).expect("a server");
+    let workload = crate::http::script(vec![crate::http::get("home", "/", json!({}))], json!({}));
+    let script = Script::Http(Box::new(HttpScript {
+        workload,
+        site: SiteName::at(frozen.address()),
+    }));
+    let config = trial(frozen.address(), script, open(200.0, 1_000), window);
+    let measurement =
+        run(&config, start, &AtomicBool::new(false), &|_| {}).expect("the trial runs");
+    assert_eq!(arrivals(&measurement).started, 800);
+    for name in ["page", "home"] {
+        let response = &operation(&measurement.guests[0], name).response;
+        for p in [80.0, 95.0, 99.0] {
+            let least = truth(service, 1, freeze, window, p).as_micros() as u64;
+            let seen = response.percentile_us(p);
+            assert!(
+                seen.is_some_and(|seen| seen * 100 >= least * 97),
+                "{name}, p{p}: {seen:?} us instead of {least} us"
+            );
+        }
+    }
 }
 
 #[test]

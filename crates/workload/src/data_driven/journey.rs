@@ -67,6 +67,13 @@ pub struct Journey {
     next: Next,
 }
 
+/// Puts a value into its place, into the memory of the one before where there is one.
+pub fn set_value(place: &mut Option<Vec<u8>>, value: &[u8]) {
+    let kept = place.get_or_insert_default();
+    kept.clear();
+    kept.extend_from_slice(value);
+}
+
 impl Journey {
     /// A user with places for so many values.
     #[must_use]
@@ -144,7 +151,7 @@ impl Journey {
             let mut place = first;
             let values = &mut self.values;
             self.user.draw(index, &feeders[index], |value| {
-                values[place] = Some(value.to_vec());
+                set_value(&mut values[place], value);
                 place += 1;
             })?;
         }

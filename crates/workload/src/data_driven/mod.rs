@@ -15,7 +15,7 @@ mod walk;
 
 pub use counts::{RecordCount, Steps, merge_records, records_of};
 pub use feeder::{Drawn, Dry, Feeder, Order, Per, Population, Source};
-pub use journey::{Course, Journey, OnFailure, Taken};
+pub use journey::{Course, Journey, OnFailure, Taken, set_value};
 pub use template::{Encoding, Part, Template, TemplateError, is_name};
 pub use user::DescribedUser;
 pub(crate) use values::check_values;

@@ -1,16 +1,19 @@
 //! The service inside a guest: it makes the guest what the seed says, runs the guest's program in
 //! its own root, and tells the host.
 //!
-//! It talks over three ports: the program's output goes to the log's port as it is, events go out
-//! as lines of JSON, and requests come in as lines of one word. The words are `counters` (answered
-//! by a line of JSON) and `stop`.
+//! It talks over four ports: the program's output goes to the log's port as it is, events go out
+//! as lines of JSON, requests come in as lines of one word, and commands of the user as lines of
+//! JSON. The words are `counters` (answered by a line of JSON) and `stop`.
 
 use std::{
     ffi::CString,
     fs::{self, File},
     io::{self, BufRead, BufReader, Write},
     net::IpAddr,
-    os::unix::{fs::PermissionsExt, process::CommandExt},
+    os::unix::{
+        fs::{PermissionsExt, chown},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
@@ -28,17 +31,23 @@ use rustix::{
 };
 
 use super::{
+    commands::{self, Request},
     counters,
-    domain::{CONTROL_PORT, EVENT_PORT, LOG_PORT},
+    domain::{COMMAND_PORT, CONTROL_PORT, EVENT_PORT, LOG_PORT},
     events::Event,
     relay,
     seed::Seed,
 };
+use crate::spec::{FileReaders, GuestUser};
 
 /// Root of the guest's program.
 const ROOT: &str = "/guest";
 /// The disk of the seed.
 const SEED: &str = "/dev/vdc";
+/// The first port that no privilege is needed for, unless the kernel is told otherwise.
+const FIRST_FREE_PORT: u16 = 1024;
+/// Where the kernel is told.
+const FREE_PORTS: &str = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
 /// How long the ports may take to be there.
 const PORTS: Duration = Duration::from_secs(30);
 
@@ -65,8 +74,8 @@ pub enum AgentError {
         /// The address.
         address: String,
     },
-    /// The seed has no command.
-    #[error("the seed names no program")]
+    /// There is nothing to run.
+    #[error("no program is named")]
     NoProgram,
     /// The seed's user is none.
     #[error("{number} is no number of a user")]
@@ -114,12 +123,20 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), AgentError> {
     if !seed.has_network {
         network(&seed)?;
     }
+    if seed.port < FIRST_FREE_PORT {
+        // As in a container: nothing that listens there is root.
+        fs::write(FREE_PORTS, seed.port.to_string()).map_err(at("opening its port to its user"))?;
+    }
     mounts().map_err(at("mounting"))?;
     configuration(&seed).map_err(at("writing its files"))?;
     let log = port(LOG_PORT).map_err(at("opening the log"))?;
     let control = port(CONTROL_PORT).map_err(at("opening the port of requests"))?;
+    let asked = port(COMMAND_PORT).map_err(at("opening the port of commands"))?;
     sockets(&seed)?;
-    let mut child = program(&seed, &log)?
+    let copy = || log.try_clone().map_err(at("opening the log"));
+    let mut child = program(&seed, &seed.command)?
+        .stdout(copy()?)
+        .stderr(copy()?)
         .spawn()
         .map_err(at("starting the program"))?;
     tell(
@@ -130,6 +147,7 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), AgentError> {
     );
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     thread::spawn(move || listen(&control, pid));
+    thread::spawn(move || commands::answer(&asked, |request| command(&seed, request)));
     let status = child.wait().map_err(at("waiting for the program"))?;
     // Whoever hears of the end may look at the disk.
     rustix::fs::sync();
@@ -277,8 +295,8 @@ fn mounts() -> io::Result<()> {
 /// The guest's files; nobody inside may change them.
 fn configuration(seed: &Seed) -> io::Result<()> {
     let conf = Path::new(ROOT).join("conf");
-    for (name, text) in &seed.files {
-        let path = conf.join(name);
+    for file in &seed.files {
+        let path = conf.join(&file.path);
         for directory in path
             .ancestors()
             .skip(1)
@@ -292,8 +310,15 @@ fn configuration(seed: &Seed) -> io::Result<()> {
                 fs::set_permissions(directory, fs::Permissions::from_mode(0o755))?;
             }
         }
-        fs::write(&path, text)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644))?;
+        fs::write(&path, &file.text)?;
+        let mode = match file.readers {
+            FileReaders::All => 0o644,
+            FileReaders::GuestUser => 0o400,
+        };
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+        if let (FileReaders::GuestUser, Some(owner)) = (file.readers, seed.user) {
+            chown(&path, Some(owner.user), Some(owner.group))?;
+        }
     }
     mount_remount(
         &conf,
@@ -303,21 +328,31 @@ fn configuration(seed: &Seed) -> io::Result<()> {
     Ok(())
 }
 
-/// The guest's program in its root, with its output in the log.
-fn program(seed: &Seed, log: &File) -> Result<Command, AgentError> {
-    let (program, words) = seed.command.split_first().ok_or(AgentError::NoProgram)?;
-    let copy = || log.try_clone().map_err(AgentError::at("opening the log"));
+/// A command of the user, in the root of the guest's program and with its rights.
+fn command(seed: &Seed, request: &Request) -> io::Result<Command> {
+    let mut command = program(seed, &request.words).map_err(io::Error::other)?;
+    command.env("LANG", "C").envs(request.variables.clone());
+    Ok(command)
+}
+
+/// A program in the guest's root.
+fn program(seed: &Seed, words: &[String]) -> Result<Command, AgentError> {
+    let (program, words) = words.split_first().ok_or(AgentError::NoProgram)?;
     let mut command = Command::new(program);
     command
         .args(words)
         .env_clear()
         .envs(seed.environment.iter().cloned())
         .stdin(Stdio::null());
-    command.stdout(copy()?).stderr(copy()?);
-    let (user, pids) = (seed.user, seed.pids);
-    let user = match user {
-        Some(number) if number < u32::MAX => Some((Uid::from_raw(number), Gid::from_raw(number))),
-        Some(number) => return Err(AgentError::User { number }),
+    let pids = seed.pids;
+    let user = match seed.user {
+        Some(GuestUser { user, group }) if user.max(group) < u32::MAX => {
+            Some((Uid::from_raw(user), Gid::from_raw(group)))
+        }
+        Some(GuestUser { user, group }) => {
+            let number = user.max(group);
+            return Err(AgentError::User { number });
+        }
         None => None,
     };
     let enter = move || {

@@ -23,6 +23,8 @@ pub(crate) const LOG_PORT: &str = "rookery.log.0";
 pub(crate) const EVENT_PORT: &str = "rookery.event.0";
 /// Requests to the guest's service.
 pub(crate) const CONTROL_PORT: &str = "rookery.control.0";
+/// Commands of the user.
+pub(crate) const COMMAND_PORT: &str = "rookery.command.0";
 
 /// libvirt's names of the limits of a disk, in the order of [`IoLimits::named`].
 const TUNES: [&str; 4] = [
@@ -123,6 +125,8 @@ pub(super) struct Domain<'a> {
     pub(super) events: &'a Path,
     /// Socket of requests to the guest's service.
     pub(super) control: &'a Path,
+    /// Socket of commands of the user.
+    pub(super) commands: &'a Path,
     /// Environment of the emulator: the labels by which it is found.
     pub(super) labels: Vec<(String, String)>,
 }
@@ -368,16 +372,8 @@ impl Domain<'_> {
             ))
             .child(file_port("channel", self.log, port(LOG_PORT)))
             .child(file_port("channel", self.events, port(EVENT_PORT)))
-            .child(
-                Element::new("channel")
-                    .with("type", "unix")
-                    .child(
-                        Element::new("source")
-                            .with("mode", "bind")
-                            .with("path", self.control.display()),
-                    )
-                    .child(port(CONTROL_PORT)),
-            )
+            .child(socket_port(self.control, CONTROL_PORT))
+            .child(socket_port(self.commands, COMMAND_PORT))
             .child(Element::new("memballoon").with("model", balloon))
             .child(
                 Element::new("rng").with("model", "virtio").child(
@@ -482,6 +478,17 @@ fn port(name: &str) -> Element {
         .with("name", name)
 }
 
+/// A port that is a socket of the host.
+fn socket_port(path: &Path, name: &str) -> Element {
+    let source = Element::new("source")
+        .with("mode", "bind")
+        .with("path", path.display());
+    Element::new("channel")
+        .with("type", "unix")
+        .child(source)
+        .child(port(name))
+}
+
 /// A port whose output goes to the end of a file.
 fn file_port(kind: &'static str, path: &Path, target: Element) -> Element {
     Element::new(kind)
@@ -548,6 +555,7 @@ pub(super) mod tests {
             log: Path::new("/r/logs/g1.log"),
             events: Path::new("/r/clones/g1/events"),
             control: Path::new("/s/g1"),
+            commands: Path::new("/s/g1.c"),
             labels: vec![("ROOKERY_RUN".to_owned(), "ab12".to_owned())],
         }
     }

@@ -11,7 +11,7 @@ use std::{
 
 use rookery_cast::truncate_u32;
 use rookery_host::{
-    GroupLimits, Identity, UsageProbe, await_end, machine_usage_probe, without_links,
+    CommandError, GroupLimits, Identity, UsageProbe, await_end, machine_usage_probe, without_links,
 };
 use rookery_study::vm_shape::VmShape;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -20,6 +20,7 @@ use tracing::instrument;
 use super::{
     base::Base,
     cloud::CloudSeed,
+    commands::{Reply, Request, ask as ask_for},
     connection,
     disk::extract_data,
     domain::{Domain, interface_in_force, limits_in_force},
@@ -37,7 +38,7 @@ use crate::{
     cpu_quota::{quota_of, shares_of},
     error::{GuestError, StepError},
     files::GuestPaths,
-    guest::{Guest, GuestState, ProcessProbe},
+    guest::{CommandEnd, Guest, GuestCommand, GuestState, ProcessProbe, RUN_STEP},
     health::Health,
     label::guest_group,
     link::machine_readings,
@@ -185,6 +186,33 @@ impl VmGuest {
         self.shared.home.join(format!("{}.sock", self.spec.name))
     }
 
+    fn commands(&self) -> PathBuf {
+        self.shared.home.join(format!("{}.c", self.spec.name))
+    }
+
+    /// Let its service run a command of the user.
+    fn command(&self, command: &GuestCommand) -> Result<CommandEnd, StepError> {
+        if !matches!(self.phase, Phase::Started(Some(_))) {
+            return Err(StepError::Refused("the guest does not run".to_owned()));
+        }
+        match ask_for(&self.commands(), &Request::new(command))? {
+            Reply::Ended {
+                code,
+                signal,
+                output,
+            } => Ok(CommandEnd {
+                failure: (code != Some(0)).then(|| end_reason(code, signal)),
+                output,
+            }),
+            Reply::Late { output } => Err(StepError::Command(CommandError::Late {
+                command: command.words.join(" "),
+                limit: command.limit,
+                words: output,
+            })),
+            Reply::Failed { why } => Err(StepError::Refused(why)),
+        }
+    }
+
     fn write_seed(&self, relay: Option<Relay>) -> io::Result<()> {
         let paths = GuestPaths {
             data: "/data".to_owned(),
@@ -266,6 +294,7 @@ impl VmGuest {
             log: &self.log,
             events: &self.events(),
             control: &self.control(),
+            commands: &self.commands(),
             labels: self.shared.label.environment(&self.spec.name),
         };
         Ok(domain.xml())
@@ -315,7 +344,7 @@ impl VmGuest {
     }
 
     /// Let libvirt make the machine, hold it to its CPUs, and let it go.
-    fn run(&self) -> Result<Identity, StepError> {
+    fn boot(&self) -> Result<Identity, StepError> {
         let shared = &self.shared;
         shared.virsh.create_paused(&*shared.host, &self.domain()?)?;
         let emulator = connection::emulator(
@@ -431,7 +460,7 @@ impl Guest for VmGuest {
             .and_then(|relay| self.write_seed(relay))
             .map_err(self.fail("writing its seed"))?;
         self.phase = Phase::Started(None);
-        let emulator = self.run().map_err(self.fail("starting its machine"))?;
+        let emulator = self.boot().map_err(self.fail("starting its machine"))?;
         self.phase = Phase::Started(Some(emulator));
         Ok(())
     }
@@ -456,6 +485,11 @@ impl Guest for VmGuest {
 
     fn volume_fault(&self, look: VolumeLook) -> Option<VolumeFault> {
         self.store.fault(look)
+    }
+
+    #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %self.spec.name))]
+    fn run(&self, command: &GuestCommand) -> Result<CommandEnd, GuestError> {
+        self.command(command).map_err(self.fail(RUN_STEP))
     }
 
     fn in_force(&self) -> Vec<InForce> {
@@ -608,7 +642,9 @@ impl Guest for VmGuest {
             .remove(&self.group)
             .map_err(self.fail("removing its cgroups"))?;
         remove_tree(&self.directory).map_err(self.fail("deleting its clone"))?;
-        let _ = fs::remove_file(self.control());
+        for socket in [self.control(), self.commands()] {
+            let _ = fs::remove_file(socket);
+        }
         self.image = None;
         let released = self
             .disk

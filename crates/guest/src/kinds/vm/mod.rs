@@ -17,6 +17,7 @@ mod base;
 mod building;
 mod clone;
 mod cloud;
+mod commands;
 mod connection;
 mod counters;
 mod disk;

@@ -1,14 +1,22 @@
 //! What one guest is told before it boots: who it is, and what it runs. Written to a disk of its
 //! own without any file system; the guest's service reads it.
 
-use std::{fs, io, io::Read, path::Path};
+use std::{
+    fs, io,
+    io::{Read, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
 
 use rookery_host::{RunId, without_links};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::relay::Relay;
-use crate::{files::GuestPaths, spec::GuestSpec};
+use crate::{
+    files::GuestPaths,
+    spec::{FileReaders, GuestSpec, GuestUser},
+};
 
 /// What the disk begins with.
 const MAGIC: &[u8; 16] = b"rookery seed 1\n\0";
@@ -33,14 +41,28 @@ pub(crate) struct Seed {
     pub(crate) command: Vec<String>,
     /// Variables of the program.
     pub(crate) environment: Vec<(String, String)>,
-    /// User and group of the program.
-    pub(crate) user: Option<u32>,
+    /// Port of its service.
+    pub(crate) port: u16,
+    /// As whom the program runs.
+    pub(crate) user: Option<GuestUser>,
     /// Most processes and threads of the program's user; root is not held to it.
     pub(crate) pids: Option<u32>,
-    /// Files below `/conf`: path and text.
-    pub(crate) files: Vec<(String, String)>,
+    /// Files below `/conf`.
+    pub(crate) files: Vec<SeedFile>,
     /// Sockets that are led to the host.
     pub(crate) relay: Option<Relay>,
+}
+
+/// A file of a guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SeedFile {
+    /// Where, below `/conf`.
+    pub(crate) path: String,
+    /// What stands in it.
+    pub(crate) text: String,
+    /// Who may read it in the guest.
+    pub(crate) readers: FileReaders,
 }
 
 impl Seed {
@@ -65,18 +87,23 @@ impl Seed {
                 "PATH".to_owned(),
                 "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
             )],
-            user: spec.user.map(|user| user.user),
+            port: paths.listen.port(),
+            user: spec.user,
             pids: spec.pids,
             files: spec
                 .files
                 .iter()
-                .map(|file| (file.path.clone(), paths.text_of(file)))
+                .map(|file| SeedFile {
+                    path: file.path.clone(),
+                    text: paths.text_of(file),
+                    readers: file.readers,
+                })
                 .collect(),
             relay: None,
         }
     }
 
-    /// Write the disk.
+    /// Write the disk, which root alone reads: secrets may be on it.
     ///
     /// # Errors
     /// When it is too large, or the host's disk fails.
@@ -92,7 +119,9 @@ impl Seed {
         bytes.extend((text.len() as u64).to_le_bytes());
         bytes.extend(text);
         bytes.resize(bytes.len().next_multiple_of(SECTOR), 0);
-        without_links::write(path, &bytes)
+        let mut file = without_links::replace(path)?;
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        file.write_all(&bytes)
     }
 
     /// Read the disk.
@@ -180,8 +209,10 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
     use super::*;
-    use crate::spec::{FileReaders, GuestFile, GuestUser, spec};
+    use crate::spec::{GuestFile, spec};
 
     fn run(id: &str) -> RunId {
         RunId::try_from(id.to_owned()).expect("valid")
@@ -229,13 +260,18 @@ mod tests {
               "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
             ]
           ],
-          "user": 33,
+          "port": 80,
+          "user": {
+            "user": 33,
+            "group": 33
+          },
           "pids": null,
           "files": [
-            [
-              "a/b",
-              "port=80\n\"';\n"
-            ]
+            {
+              "path": "a/b",
+              "text": "port=80\n\"';\n",
+              "readers": "all"
+            }
           ],
           "relay": null
         }
@@ -247,7 +283,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("temporary directory");
         let path = dir.path().join("seed");
         seed().write(&path).expect("written");
-        assert_eq!(path.metadata().expect("there").len() % 512, 0);
+        let data = path.metadata().expect("there");
+        assert_eq!((data.len() % 512, data.mode() & 0o777), (0, 0o600));
         assert_eq!(Seed::read(&path).expect("read"), seed());
         fs::write(&path, [0; 512]).expect("written");
         assert!(Seed::read(&path).is_err(), "an empty disk is no seed");

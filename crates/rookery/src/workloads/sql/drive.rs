@@ -3,6 +3,7 @@
 use std::{net::IpAddr, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
 
 use clap::Args;
+use rookery_driver::Load;
 use rookery_oltp::{
     StatementsConfig, StatementsGuest, Target, count_records, run_statements, set_up,
     trial::Threads,
@@ -17,7 +18,11 @@ use crate::{
     output,
     progress::load_bar,
     signals,
-    workloads::{file, measured, phases::PhaseArgs},
+    workloads::{
+        arrivals::{self, OpenArgs},
+        file, measured,
+        phases::PhaseArgs,
+    },
 };
 
 /// How long making and filling the tables may take.
@@ -50,6 +55,17 @@ pub(crate) struct DriveSqlArgs {
     /// Users, each with a connection
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     users: u32,
+    #[command(flatten)]
+    load: OpenArgs,
+    /// With --open: connections that serve the arrivals; an arrival that finds none free waits, and
+    /// its response time counts from when it arrived
+    #[arg(
+        long,
+        requires = "open",
+        default_value_t = 16,
+        value_parser = clap::value_parser!(u32).range(1..=100_000)
+    )]
+    connections: u32,
     #[command(flatten)]
     phases: PhaseArgs,
     /// CPUs of the driver, such as 1 or 2-3 [default: the last CPU]
@@ -103,15 +119,21 @@ fn config(
     wanted: &SqlUse,
     target: &Target,
 ) -> Result<StatementsConfig, Failure> {
+    let load = arrivals::load(&args.load)?;
     Ok(StatementsConfig {
         guests: vec![StatementsGuest {
             // Without the password.
             name: target.to_string(),
             target: target.clone(),
-            users: args.users,
+            users: if load == Load::Closed {
+                args.users
+            } else {
+                args.connections
+            },
         }],
         threads: Threads::Pinned(measured::driver_cpus(args.cpus.as_deref())?),
         network: None,
+        load,
         phases: args.phases.phases(),
         workload: wanted.workload.clone(),
         pacing: wanted.pacing,

@@ -71,7 +71,13 @@ impl Stack for ImageStack {
             ImageRoot::Packages(packages) => {
                 check_root(kind, &RootRecipe::of_packages(packages), templates)
             }
-            ImageRoot::Archive(_) => self.completed().map(drop),
+            ImageRoot::Archive(_) => self.completed().map(drop).and_then(|()| {
+                if kind == Kind::Vm && self.image.install.is_some() {
+                    // It runs in one.
+                    rookery_guest::check_host(Kind::Container)?;
+                }
+                Ok(())
+            }),
         };
         root.and_then(|()| secrets::values(&self.image.secrets).map(drop))
             .map_err(|error| StackError::not_ready(NAME, error))

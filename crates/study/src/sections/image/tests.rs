@@ -261,11 +261,7 @@ fn guests_of_an_image_are_containers_or_machines() {
     );
     assert!(problem.help.contains("kind = \"container\""), "{told}");
     let machine = study.replace("kind = \"container\"", "kind = \"vm\"");
-    Document::parse("s.toml", &machine).expect("machines run services");
-    for more in ["audit = [\"a\"]", "secrets = {A = {file = \"/s\"}}"] {
-        let told = Document::parse("s.toml", &format!("{machine}{more}\n")).expect_err("refused");
-        assert!(told.list()[0].message.contains("in machines"), "{told}");
-    }
     let low = machine.replace("port = 8080", "port = 80");
-    assert!(Document::parse("s.toml", &low).is_err());
+    let more = "audit = [\"a\"]\nsecrets = {A = {file = \"/s\"}}\n";
+    Document::parse("s.toml", &format!("{low}{more}")).expect("machines run all of it");
 }

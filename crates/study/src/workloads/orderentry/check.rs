@@ -3,16 +3,16 @@
 
 use rookery_workload::orderentry::terminal::Pacing;
 
-use super::{super::OtherSections, OrderentryUse, dialect, profile_limits};
+use super::{
+    super::{CONNECTIONS_OF_OPEN_LOADS, OtherSections},
+    OrderentryUse, dialect, profile_limits,
+};
 use crate::{
     StackUse,
     grammar::Context,
     problem::Code,
     values::{GuestKind, LoadModel, LoopType, Over},
 };
-
-/// Terminals of an open load unless said: each is a connection to the database.
-const MAX_IN_FLIGHT: u32 = 64;
 
 /// Workload, stack, guests and load must go together.
 pub(super) fn check(wanted: &OrderentryUse, sections: &OtherSections<'_>, context: &mut Context) {
@@ -104,7 +104,7 @@ pub(super) fn fill_in(
         LoopType::Open(open) => {
             wanted.pacing = Pacing::None;
             if !context.spans.has("load.max_in_flight") {
-                open.max_in_flight = MAX_IN_FLIGHT;
+                open.max_in_flight = CONNECTIONS_OF_OPEN_LOADS;
             }
             return;
         }

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use self::keys::{AuditKeys, ContentKeys, MOST_SETUP, OperationKeys, StatementKeys, StudyKeys};
 use super::{
-    DataRequest, OtherSections, Pace, PointData, WorkloadKind, WorkloadUse,
+    CONNECTIONS_OF_OPEN_LOADS, DataRequest, OtherSections, Pace, PointData, WorkloadKind,
+    WorkloadUse,
     data_driven::{
         CompanionsHandle, Defaults, check_names,
         feeders::{self, FeederPlace},
@@ -31,7 +32,7 @@ use crate::{
     grammar::{Context, KeyInfo, Reader},
     problem::Code,
     source::quoted,
-    values::{GuestKind, LoadModel},
+    values::{GuestKind, LoopType},
 };
 
 /// The stacks that serve it.
@@ -383,15 +384,14 @@ impl WorkloadUse for SqlUse {
             let help = "write `kind = \"bare\"` or `kind = \"container\"` in [guest]";
             context.refuse::<()>(Code::Contradiction, span, message, help);
         }
-        if matches!(
-            sections.model,
-            Some(LoadModel::Open | LoadModel::PartlyOpen)
-        ) {
-            let span = context.spans.nearest("load.model");
-            let message = "`load.model` is no closed loop, but users of an SQL workload keep their \
-                           connections and wait for their answers";
-            let help = "remove `model`, and write `users` in [load]";
-            context.refuse::<()>(Code::Contradiction, span, message, help);
+    }
+
+    fn fill_in(&mut self, sections: &mut OtherSections<'_>, context: &mut Context) {
+        if let Some(load) = &mut sections.load
+            && let LoopType::Open(open) = &mut load.loop_type
+            && !context.spans.has("load.max_in_flight")
+        {
+            open.max_in_flight = CONNECTIONS_OF_OPEN_LOADS;
         }
     }
 

@@ -184,6 +184,21 @@ fn what_does_not_go_together_is_refused() {
     };
     let lamp = said("[stack]\nkind = \"lamp\"\n[load]\nusers = 1");
     assert!(lamp.contains("does not carry"), "{lamp}");
-    let open = said("[stack]\nkind = \"sqlite\"\n[load]\nmodel = \"open\"\nrate = 5");
-    assert!(open.contains("no closed loop"), "{open}");
+}
+
+#[test]
+fn visitors_of_an_open_load_share_a_few_connections() {
+    let connections = |load: &str| {
+        let text = format!(
+            "title = \"t\"\n[workload]\nkind = \"sql\"\nsetup = \"CREATE TABLE a (b TEXT)\"\n\
+             operation = [{{name = \"read\", statement = [{{sql = \"SELECT 1\"}}]}}]\n\
+             [stack]\nkind = \"sqlite\"\n[load]\nmodel = \"{load}\n[[layout]]\nname = \"one\"\n"
+        );
+        let document = Document::parse("s.toml", &text);
+        let document = document.unwrap_or_else(|problems| panic!("{problems}"));
+        document.study().load.max_in_flight()
+    };
+    assert_eq!(connections("open\"\nrate = 5"), Some(64));
+    let partly = "partly-open\"\nrate = 5\nacts = 3\nmax_in_flight = 8";
+    assert_eq!(connections(partly), Some(8));
 }

@@ -58,7 +58,7 @@ impl Exchange<'_> {
             if creates.is_some() {
                 self.site.created(self.user, outcome(&talk, &next));
             }
-            self.link.worker.with_pool(|pool| pool.give(answer.kept));
+            self.link.worker.give_back(answer.kept);
             match next {
                 Ok(CmsNext::Ask(next)) => request = next,
                 Ok(CmsNext::Done) => return Ok(()),
@@ -121,6 +121,8 @@ impl Exchange<'_> {
             digest: false,
             markers: false,
             no_body: false,
+            versions: false,
+            enough: None,
             headers: &[],
         };
         let repeatable = request.content.is_none();

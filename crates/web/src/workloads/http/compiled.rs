@@ -1,12 +1,17 @@
 //! A workload made ready to be done: names are places, regular expressions are automata.
 
-use regex::bytes::Regex;
+use std::cell::RefCell;
+
+use memchr::memmem::Finder;
+use regex::bytes::{CaptureLocations, Regex};
 use rookery_driver::Fault;
 use rookery_stats::ErrorClass;
 use rookery_workload::{
     data_driven::{Encoding, FeederPlaces, Part, Template},
     http::{Body, CaptureSource, Check, HttpOperation, HttpWorkload, PartContent, pattern},
 };
+
+use super::begin::{BeginCheck, Scan};
 
 /// What stands between the parts of a form with files.
 pub(super) const BOUNDARY: &str = "rookery-form-part-7d1f0c2e";
@@ -63,6 +68,17 @@ impl Text {
         Ok(())
     }
 
+    /// It, where no value is in it.
+    fn constant(&self) -> Option<Vec<u8>> {
+        let texts = self.0.iter().map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_slice()),
+            Piece::Value { .. } => None,
+        });
+        texts
+            .collect::<Option<Vec<_>>>()
+            .map(|texts| texts.concat())
+    }
+
     /// It with its values, as they are.
     pub(super) fn plain(&self, values: &Values) -> Result<Vec<u8>, Fault> {
         let mut out = Vec::new();
@@ -97,18 +113,46 @@ pub(super) enum FormContent {
 /// What is looked for in an answer.
 #[derive(Debug)]
 pub(super) enum Found {
-    Regex(Regex),
+    /// With places for its groups, which are filled anew each time.
+    Regex(Regex, RefCell<CaptureLocations>),
     Json(String),
     /// Place in the list of wanted headers.
     Header(usize),
     Cookie(String),
 }
 
+/// A text that is looked for in answers.
+#[derive(Debug)]
+pub(super) enum Sought {
+    /// The same each time: what speeds the search up is made once.
+    Constant(Box<Finder<'static>>),
+    /// It has values in it.
+    Drawn(Text),
+}
+
+impl Sought {
+    fn new(text: Text) -> Self {
+        match text.constant() {
+            Some(text) => Self::Constant(Box::new(Finder::new(&text).into_owned())),
+            None => Self::Drawn(text),
+        }
+    }
+
+    /// Whether it is somewhere in `body`.
+    pub(super) fn is_in(&self, body: &[u8], values: &Values) -> Result<bool, Fault> {
+        let place = match self {
+            Self::Constant(finder) => finder.find(body),
+            Self::Drawn(text) => memchr::memmem::find(body, &text.plain(values)?),
+        };
+        Ok(place.is_some())
+    }
+}
+
 /// What an answer must be.
 #[derive(Debug)]
 pub(super) enum Must {
-    Contain(Text),
-    Lack(Text),
+    Contain(Sought),
+    Lack(Sought),
     Match(Regex),
     Json(String, Text),
     Size(u64, u64),
@@ -128,6 +172,9 @@ pub(super) struct Operation {
     /// The body must be kept whole.
     pub(super) whole: bool,
     pub(super) digest: bool,
+    /// What must be found in the begin of a body so that the rest is not needed; nothing where all
+    /// of it always is.
+    pub(super) begin: Option<BeginCheck>,
     pub(super) objects: Vec<(Text, Option<f64>)>,
     /// The feeders that it draws from anew.
     pub(super) feeders: FeederPlaces,
@@ -174,7 +221,11 @@ fn compile(
         let place = names.iter().position(|known| *known == capture.name);
         let place = place.ok_or_else(|| format!("`{}` has no place", capture.name))?;
         let found = match &capture.source {
-            CaptureSource::Regex(pattern) => Found::Regex(regex(pattern)?),
+            CaptureSource::Regex(pattern) => {
+                let regex = regex(pattern)?;
+                let places = RefCell::new(regex.capture_locations());
+                Found::Regex(regex, places)
+            }
             CaptureSource::Json(pointer) => Found::Json(pointer.clone()),
             CaptureSource::Header(name) => {
                 wanted_headers.push(name.clone());
@@ -192,7 +243,7 @@ fn compile(
     let looks_inside = |check: &Must| !matches!(check, Must::Size(..) | Must::Digest(_));
     let captures_body = captures
         .iter()
-        .any(|(_, found)| matches!(found, Found::Regex(_) | Found::Json(_)));
+        .any(|(_, found)| matches!(found, Found::Regex(..) | Found::Json(_)));
     let headers = workload.headers.iter().chain(&operation.headers);
     let used: Vec<&str> = operation
         .templates()
@@ -207,6 +258,7 @@ fn compile(
         content: content(&operation.body, names)?,
         whole: captures_body || operation.find_objects || checks.iter().any(looks_inside),
         digest: checks.iter().any(|check| matches!(check, Must::Digest(_))),
+        begin: begin_check(operation),
         objects: operation
             .objects
             .iter()
@@ -219,6 +271,27 @@ fn compile(
     })
 }
 
+/// What must be found in the begin of a body so that the rest is not needed; nothing where it is
+/// needed all the same.
+fn begin_check(operation: &HttpOperation) -> Option<BeginCheck> {
+    let mut scans = Vec::new();
+    for check in &operation.checks {
+        match check {
+            Check::Matches(pattern) => scans.push(Scan::new(pattern, false)?),
+            Check::Contains(_) | Check::Size { .. } => {}
+            Check::Lacks(_) | Check::Json { .. } | Check::Digest(_) => return None,
+        }
+    }
+    for capture in &operation.captures {
+        match &capture.source {
+            CaptureSource::Regex(pattern) => scans.push(Scan::new(pattern, true)?),
+            CaptureSource::Header(_) | CaptureSource::Cookie(_) => {}
+            CaptureSource::Json(_) => return None,
+        }
+    }
+    (!operation.find_objects).then(|| BeginCheck::new(scans))
+}
+
 fn regex(text: &str) -> Result<Regex, String> {
     pattern(text).map_err(|error| error.to_string())
 }
@@ -226,8 +299,8 @@ fn regex(text: &str) -> Result<Regex, String> {
 fn must(check: &Check, names: &[String]) -> Result<Must, String> {
     let text = |template: &Template| Text::new(template, names);
     Ok(match check {
-        Check::Contains(template) => Must::Contain(text(template)?),
-        Check::Lacks(template) => Must::Lack(text(template)?),
+        Check::Contains(template) => Must::Contain(Sought::new(text(template)?)),
+        Check::Lacks(template) => Must::Lack(Sought::new(text(template)?)),
         Check::Matches(pattern) => Must::Match(regex(pattern)?),
         Check::Json { pointer, value } => Must::Json(pointer.clone(), text(value)?),
         Check::Size { min, max } => Must::Size(*min, *max),

@@ -1,8 +1,10 @@
 //! Whether an answer is what it must be, and what is taken from it.
 
+use std::borrow::Cow;
+
 use rookery_driver::Fault;
 use rookery_stats::ErrorClass;
-use rookery_workload::http::HttpOperation;
+use rookery_workload::{data_driven::set_value, http::HttpOperation};
 use serde_json::Value as Json;
 
 use super::compiled::{Found, Must, Operation, Values};
@@ -79,10 +81,9 @@ pub(super) fn check(
     values: &Values,
 ) -> Result<(), Fault> {
     let body = &answer.kept;
-    let contains = |text: &[u8]| memchr::memmem::find(body, text).is_some();
     let (good, sub_class) = match must {
-        Must::Contain(text) => (contains(&text.plain(values)?), "contains"),
-        Must::Lack(text) => (!contains(&text.plain(values)?), "lacks"),
+        Must::Contain(text) => (text.is_in(body, values)?, "contains"),
+        Must::Lack(text) => (!text.is_in(body, values)?, "lacks"),
         Must::Match(regex) => (regex.is_match(body), "matches"),
         Must::Json(pointer, value) => {
             let found = document.text(pointer)?;
@@ -111,26 +112,36 @@ pub(super) fn capture(
 ) -> Result<(), Fault> {
     let mut document = Document::new(&answer.kept);
     for (place, found) in &operation.captures {
-        values[*place] = Some(value(found, answer, &mut document, cookies)?);
+        let value = value(found, answer, &mut document, cookies)?;
+        set_value(&mut values[*place], &value);
     }
     Ok(())
 }
 
-/// Takes one value of an answer.
-pub(super) fn value(
+/// Takes one value of an answer: of a regular expression the first group, or all of it.
+pub(super) fn value<'a>(
     found: &Found,
-    answer: &Answer,
+    answer: &'a Answer,
     document: &mut Document<'_>,
-    cookies: &Cookies,
-) -> Result<Vec<u8>, Fault> {
+    cookies: &'a Cookies,
+) -> Result<Cow<'a, [u8]>, Fault> {
     let value = match found {
-        Found::Regex(regex) => regex.captures(&answer.kept).and_then(|captures| {
-            let whole = captures.get(1).or_else(|| captures.get(0))?;
-            Some(whole.as_bytes().to_vec())
-        }),
-        Found::Json(pointer) => document.text(pointer)?.map(String::into_bytes),
-        Found::Header(place) => answer.told.headers.get(*place).cloned().flatten(),
-        Found::Cookie(name) => cookies.value(name).map(<[u8]>::to_vec),
+        Found::Regex(regex, places) => {
+            let places = &mut *places.borrow_mut();
+            let found = regex.captures_read(places, &answer.kept);
+            let place =
+                found.and_then(|whole| places.get(1).or(Some((whole.start(), whole.end()))));
+            place.map(|(from, to)| Cow::Borrowed(&answer.kept[from..to]))
+        }
+        Found::Json(pointer) => {
+            let text = document.text(pointer)?;
+            text.map(|text| Cow::Owned(text.into_bytes()))
+        }
+        Found::Header(place) => {
+            let value = answer.told.headers.get(*place).and_then(Option::as_deref);
+            value.map(Cow::Borrowed)
+        }
+        Found::Cookie(name) => cookies.value(name).map(Cow::Borrowed),
     };
     value
         .filter(|value| value.len() <= LONGEST_VALUE)

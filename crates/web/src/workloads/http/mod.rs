@@ -1,5 +1,6 @@
 //! Web workloads as data: users that do what a workload file says.
 
+mod begin;
 mod compiled;
 pub mod dry_run;
 mod judge;

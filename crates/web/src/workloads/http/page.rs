@@ -9,14 +9,18 @@ use rookery_workload::http::{HttpOperation, Method, embedded_objects};
 
 use super::{
     HttpSite,
+    begin::BeginCheck,
     compiled::{Operation, Values},
     judge, request,
 };
-use crate::browser::{
-    address::{Reference, resolve},
-    answer::{Answer, Wanted},
-    cache::{Cache, Need, Validator},
-    line::{Line, Link},
+use crate::{
+    browser::{
+        address::{Reference, resolve},
+        answer::{Answer, Enough, Wanted},
+        cache::{Cache, Need, Validator},
+        line::{Line, Link},
+    },
+    http::decode::Pool,
 };
 
 /// Most redirects behind one request.
@@ -68,13 +72,16 @@ impl Page<'_> {
         };
         let redirected = |_: &[u8], _: &Answer| behind.redirects += 1;
         let (target, answer) = self.ask(line, values, redirected).await?;
+        let worker = self.link.worker;
         let judged = self.judge(&answer, values);
         if judged.is_err() {
-            self.link.worker.set_evidence(&answer.kept);
+            worker.set_evidence(&answer.kept);
         }
-        judged?;
-        let wishes = self.wishes(&target, &answer, values, behind, &mut chance)?;
-        self.link.worker.with_pool(|pool| pool.give(answer.kept));
+        let wishes =
+            judged.and_then(|()| self.wishes(&target, &answer, values, behind, &mut chance));
+        worker.give_back(answer.kept);
+        worker.with_pool(|pool| pool.give(target));
+        let wishes = wishes?;
         if wishes.is_empty() {
             return Ok(());
         }
@@ -97,11 +104,15 @@ impl Page<'_> {
         mut redirected: impl FnMut(&[u8], &Answer),
     ) -> Result<(Vec<u8>, Answer), Fault> {
         let worker = self.link.worker;
-        let mut target = request::target(self.site, &self.operation.path, values)?;
+        let mut target = worker.with_pool(Pool::take);
+        request::target(&mut target, self.site, &self.operation.path, values)?;
         let (mut method, mut with_content) = (self.described.method, true);
+        let begin = self.operation.begin.as_ref();
+        let checks = &self.operation.checks;
+        let is_enough =
+            |body: &[u8]| begin.is_some_and(|begin| begin.is_enough(body, checks, values));
         for _ in 0..=MOST_REDIRECTS {
-            let mut bytes = worker.with_pool(crate::http::decode::Pool::take);
-            let cookies = self.link.cookies.borrow().header().to_vec();
+            let mut bytes = worker.with_pool(Pool::take);
             let what = (method, target.as_slice(), with_content);
             request::operation(
                 &mut bytes,
@@ -109,13 +120,22 @@ impl Page<'_> {
                 self.operation,
                 what,
                 values,
-                &cookies,
+                self.link.cookies.borrow().header(),
             )?;
-            let wanted = self.wanted(method);
+            let from_begin = self.operation.whole && begin.is_some_and(BeginCheck::is_due);
+            let wanted = Wanted {
+                enough: from_begin.then_some(Enough(&is_enough)),
+                ..self.wanted(method)
+            };
             let answer = line
                 .exchange(&self.link, &bytes, method.is_repeatable(), wanted)
                 .await?;
             worker.with_pool(|pool| pool.give(bytes));
+            if let Some(begin) = begin.filter(|_| from_begin)
+                && answer.is_large_and_whole()
+            {
+                begin.missed();
+            }
             let status = answer.told.status;
             let redirects = matches!(status, 301 | 302 | 303 | 307 | 308);
             if !redirects || !self.described.follow {
@@ -126,7 +146,7 @@ impl Page<'_> {
             if matches!(status, 301..=303) && method != Method::Head {
                 (method, with_content) = (Method::Get, false);
             }
-            worker.with_pool(|pool| pool.give(answer.kept));
+            worker.give_back(answer.kept);
         }
         Err(Fault::new(ErrorClass::Redirect, "loop"))
     }
@@ -155,6 +175,8 @@ impl Page<'_> {
             digest: self.operation.digest,
             markers: false,
             no_body: method == Method::Head,
+            versions: false,
+            enough: None,
             headers: &self.operation.wanted_headers,
         }
     }
@@ -173,7 +195,8 @@ impl Page<'_> {
     ) -> Result<VecDeque<Wish>, Fault> {
         let mut wishes = VecDeque::new();
         for (path, conditional) in &self.operation.objects {
-            let object = request::target(self.site, path, values)?;
+            let mut object = Vec::new();
+            request::target(&mut object, self.site, path, values)?;
             match conditional {
                 Some(share) => wishes.push_back(self.by_chance(object, *share, chance())),
                 None => wishes.extend(self.as_cached(object, behind)),
@@ -279,10 +302,14 @@ impl Page<'_> {
     /// Loads one object.
     pub(super) async fn load_object(&self, line: &mut Line, wish: &Wish) -> Result<Loaded, Fault> {
         let worker = self.link.worker;
-        let mut bytes = worker.with_pool(crate::http::decode::Pool::take);
-        let cookies = self.link.cookies.borrow().header().to_vec();
-        let validator = wish.validator.as_ref();
-        request::object(&mut bytes, self.site, &wish.target, validator, &cookies);
+        let mut bytes = worker.with_pool(Pool::take);
+        request::object(
+            &mut bytes,
+            self.site,
+            &wish.target,
+            wish.validator.as_ref(),
+            self.link.cookies.borrow().header(),
+        );
         let wanted = Wanted {
             header_bytes: worker.limits().header_bytes,
             body_bytes: self.described.body_limit,
@@ -290,6 +317,8 @@ impl Page<'_> {
             digest: false,
             markers: false,
             no_body: false,
+            versions: wish.by_chance || self.site.workload.browser.cache,
+            enough: None,
             headers: &[],
         };
         let answer = line.exchange(&self.link, &bytes, true, wanted).await?;
@@ -303,7 +332,7 @@ impl Page<'_> {
             return Err(Fault::code(ErrorClass::Status, loaded.status));
         }
         self.keep(wish, &answer);
-        worker.with_pool(|pool| pool.give(answer.kept));
+        worker.give_back(answer.kept);
         Ok(loaded)
     }
 

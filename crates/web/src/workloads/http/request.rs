@@ -1,5 +1,7 @@
 //! The bytes of requests.
 
+use std::{borrow::Cow, io::Write as _};
+
 use rookery_driver::Fault;
 use rookery_stats::ErrorClass;
 use rookery_workload::{data_driven::Encoding, http::Method};
@@ -17,14 +19,19 @@ const LONGEST_TARGET: usize = 8 * 1024;
 /// Letters of files that are made up.
 const FILE_LETTERS: &[u8] = b"the quick brown fox jumps over the lazy dog\n";
 
-/// The target of an operation: the site's base, then its path.
-pub(super) fn target(site: &HttpSite, path: &Text, values: &Values) -> Result<Vec<u8>, Fault> {
-    let mut out = site.site.base.as_bytes().to_vec();
-    path.append(&mut out, values, Encoding::Percent)?;
+/// Writes the target of an operation: the site's base, then its path.
+pub(super) fn target(
+    out: &mut Vec<u8>,
+    site: &HttpSite,
+    path: &Text,
+    values: &Values,
+) -> Result<(), Fault> {
+    out.extend_from_slice(site.site.base.as_bytes());
+    path.append(out, values, Encoding::Percent)?;
     let good = out.len() <= LONGEST_TARGET
         && out.starts_with(b"/")
         && out.iter().all(u8::is_ascii_graphic);
-    if good { Ok(out) } else { Err(BAD_VALUE) }
+    if good { Ok(()) } else { Err(BAD_VALUE) }
 }
 
 /// Appends request line and the headers that all requests have.
@@ -57,13 +64,13 @@ pub(super) fn operation(
 ) -> Result<(), Fault> {
     begin(out, site, method, target, cookies);
     for (name, value) in &operation.headers {
-        let value = value.plain(values)?;
-        if value.iter().any(u8::is_ascii_control) {
-            return Err(BAD_VALUE);
-        }
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b": ");
-        out.extend_from_slice(&value);
+        let begin = out.len();
+        value.append(out, values, Encoding::Raw)?;
+        if out[begin..].iter().any(u8::is_ascii_control) {
+            return Err(BAD_VALUE);
+        }
         out.extend_from_slice(b"\r\n");
     }
     let needs_length = !method.is_repeatable();
@@ -87,7 +94,8 @@ pub(super) fn operation(
         out.extend_from_slice(b"\r\n");
     }
     if needs_length || !body.is_empty() {
-        out.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        let written = write!(out, "Content-Length: {}\r\n", body.len());
+        debug_assert!(written.is_ok(), "memory takes everything");
     }
     out.extend_from_slice(b"\r\n");
     out.extend_from_slice(&body);
@@ -114,16 +122,16 @@ fn append_content(
     out: &mut Vec<u8>,
     content: &Content,
     values: &Values,
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<Cow<'static, str>>, Fault> {
     match content {
         Content::Empty => Ok(None),
         Content::Text(text) => {
             text.append(out, values, Encoding::Raw)?;
-            Ok(Some("text/plain; charset=utf-8".to_owned()))
+            Ok(Some("text/plain; charset=utf-8".into()))
         }
         Content::Json(text) => {
             text.append(out, values, Encoding::Json)?;
-            Ok(Some("application/json".to_owned()))
+            Ok(Some("application/json".into()))
         }
         Content::Form(fields) => {
             for (index, (name, value)) in fields.iter().enumerate() {
@@ -135,7 +143,7 @@ fn append_content(
                 // What a form holds is encoded, whether it was written or drawn.
                 Encoding::Form.append(out, &value.plain(values)?);
             }
-            Ok(Some("application/x-www-form-urlencoded".to_owned()))
+            Ok(Some("application/x-www-form-urlencoded".into()))
         }
         Content::Multipart(parts) => {
             for part in parts {
@@ -149,7 +157,8 @@ fn append_content(
                 out.extend_from_slice(b"\r\n");
             }
             out.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
-            Ok(Some(format!("multipart/form-data; boundary={BOUNDARY}")))
+            let kind = format!("multipart/form-data; boundary={BOUNDARY}");
+            Ok(Some(kind.into()))
         }
     }
 }

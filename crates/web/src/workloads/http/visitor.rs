@@ -84,7 +84,8 @@ impl Visitor {
         let site = Rc::clone(&self.site);
         self.draw(index)?;
         let rate = site.workload.browser.receive_rate;
-        let rated = RatedReceive::new(rate, client.worker.clock().now());
+        let began = rate.map_or(0, |_| client.now());
+        let rated = RatedReceive::new(rate, began);
         let PageParts {
             page,
             lines,

@@ -56,11 +56,11 @@ impl Page<'_> {
         let mut answer = self.send(line, &request.target, request).await?;
         if let Some(target) = &request.redirects_to {
             self.judged(&answer, is_redirect(&answer, target))?;
-            self.link.worker.with_pool(|pool| pool.give(answer.kept));
+            self.link.worker.give_back(answer.kept);
             answer = self.send(line, target, request).await?;
         }
         self.judged(&answer, judge(&answer, &request.expected))?;
-        self.link.worker.with_pool(|pool| pool.give(answer.kept));
+        self.link.worker.give_back(answer.kept);
         Ok(())
     }
 
@@ -101,6 +101,8 @@ impl Page<'_> {
             digest: false,
             markers: !is_page,
             no_body: false,
+            versions: false,
+            enough: None,
             headers: &[],
         };
         let answer = line
@@ -196,6 +198,8 @@ impl Page<'_> {
             digest: false,
             markers: true,
             no_body: false,
+            versions: false,
+            enough: None,
             headers: &[],
         };
         let answer = line.exchange(&self.link, &bytes, true, wanted).await?;
@@ -206,7 +210,7 @@ impl Page<'_> {
             judge(&answer, &Expected::File { bytes: wish.bytes })
         };
         self.judged(&answer, judged)?;
-        worker.with_pool(|pool| pool.give(answer.kept));
+        worker.give_back(answer.kept);
         Ok(())
     }
 }

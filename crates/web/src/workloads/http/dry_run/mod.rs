@@ -7,6 +7,7 @@ mod seen;
 mod words;
 
 use std::{
+    borrow::Cow,
     net::SocketAddr,
     rc::Rc,
     sync::atomic::{AtomicBool, Ordering::SeqCst},
@@ -87,6 +88,8 @@ pub fn dry_run(config: &DryRun, stop: &AtomicBool) -> Result<DryRunReport, Drive
         HttpSite::new(&script, config.target, Population::Users(1)).map_err(DriverError::from)?;
     for operation in &mut site.compiled.operations {
         operation.wanted_headers.push(CONTENT_TYPE.to_owned());
+        // What is shown is found in the whole of a body.
+        operation.begin = None;
     }
     let (runtime, timer) = local_runtime(EVENT_INTERVAL).map_err(DriverError::Start)?;
     let worker = Rc::new(Worker::new(
@@ -268,7 +271,9 @@ impl DryUser {
         let Some(line) = lines.first_mut() else {
             return Err(Fault::new(ErrorClass::Driver, "no-connection"));
         };
-        sight.target = Some(super::request::target(&site, &page.operation.path, values)?);
+        let mut target = Vec::new();
+        super::request::target(&mut target, &site, &page.operation.path, values)?;
+        sight.target = Some(target);
         let redirected = |to: &[u8], answer: &Answer| sight.redirected(to, answer);
         let (target, answer) = page.ask(line, values, redirected).await?;
         sight.answered(&answer);
@@ -285,7 +290,7 @@ impl DryUser {
             let cookies = page.link.cookies.borrow();
             let value = judge::value(found, &answer, &mut document, &cookies);
             sight.captured(capture, value.as_deref().ok());
-            values[*place] = value.ok();
+            values[*place] = value.ok().map(Cow::into_owned);
         }
         if status.is_err() {
             return Ok(());

@@ -277,7 +277,7 @@ impl Sight {
         verdict: Result<(), Fault>,
     ) {
         let status = answer.told.status.to_string();
-        let found = match answer.kept.as_slice() {
+        let found = match &*answer.kept {
             [] => Found::words(status),
             body => Found::text(&status, body),
         };
