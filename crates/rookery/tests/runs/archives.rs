@@ -94,14 +94,15 @@ audit = ["sh", "-c", "python3 -c 'import os; assert (os.getuid(), os.getgid()) =
 fn machine_study(archive: &str, secret: &str) -> String {
     let more = format!(
         r#"secrets = {{ KEY = {{ file = {secret:?} }} }}
-prepare = ["sh", "-c", "test \"$KEY\" = {SECRET} && python3 -c 'import os; assert (os.getuid(), os.getgid()) == (1500, 1600)'"]
+prepare = ["sh", "-c", "test ${{#KEY}} = {length} && python3 -c 'import os; assert (os.getuid(), os.getgid()) == (1500, 1600)'"]
 read_settings = ["sh", "-c", "echo kernel = $(python3 -c 'import os; print(os.uname().release)')"]
 
 [[stack.services]]
 name = "records"
 command = ["python3", "/srv/records.py", "serve", "/var/lib/records/all", "--listen", "0.0.0.0:80"]
 
-"#
+"#,
+        length = SECRET.len(),
     );
     study(archive)
         .replace("port = 8080", "port = 80")
@@ -111,8 +112,8 @@ command = ["python3", "/srv/records.py", "serve", "/var/lib/records/all", "--lis
         .replace("128MiB per guest", "256MiB per guest")
         .replace("users = 4", "users = 2")
         .replace("10ms", "200ms")
-        .replace("settle = \"300ms\"", "settle = \"6s\"")
-        .replace("steady = \"2s\"", "steady = \"10s\"")
+        .replace("settle = \"300ms\"", "settle = \"4s\"")
+        .replace("steady = \"2s\"", "steady = \"6s\"")
         .replace("drain = \"2s\"", "drain = \"20s\"\ntimeout = \"30s\"")
 }
 
