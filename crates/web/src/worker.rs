@@ -18,8 +18,7 @@ use rookery_driver::{
 use rookery_stats::Latencies;
 
 use crate::{
-    browser::kept::Kept,
-    http::{Limits, decode::Pool},
+    http::{Limits, decode::Pool, kept::Kept},
     register::{Open, Row},
 };
 

@@ -31,14 +31,16 @@ pub(crate) fn table(heads: &[&str], rows: Vec<Vec<String>>) -> Table {
     labelled("", heads, rows)
 }
 
-/// A table with its title. A column without any value says nothing and is left out.
+/// A table with its title. A column without any value says nothing and is left out; so are the rows
+/// where only their labels would stay.
 pub(crate) fn labelled(label: &str, heads: &[&str], rows: Vec<Vec<String>>) -> Table {
     let says = |column: &usize| {
         let mut cells = rows.iter().filter_map(|row| row.get(*column));
         rows.is_empty() || cells.any(|cell| cell != NONE)
     };
     let kept: Vec<usize> = (0..heads.len()).filter(says).collect();
-    let rows = rows.iter().map(|row| {
+    let says_nothing = kept.len() < heads.len().min(2);
+    let rows = rows.iter().filter(|_| !says_nothing).map(|row| {
         let cells = kept.iter().map(|column| row.get(*column));
         cells
             .map(|cell| cell.cloned().unwrap_or_default())
@@ -65,5 +67,7 @@ mod tests {
         let table = table(&["point", "share", "errors"], rows);
         assert_eq!(table.heads, ["point", "errors"]);
         assert_eq!(table.rows, [["one", NONE], ["two", "5"]]);
+        let empty = super::table(&["point", "share"], vec![vec!["one".into(), NONE.into()]]);
+        assert!(empty.rows.is_empty(), "{empty:?}");
     }
 }

@@ -13,12 +13,13 @@ use rookery_driver::{EVIDENCE_BYTES, Fault};
 use rookery_workload::web2005::FileCheck;
 use sha2::{Digest as _, Sha256};
 
-use super::{cache::Validator, kept::Kept};
+use super::cache::Validator;
 use crate::http::{
     chunk::Chunks,
     cookies::Cookies,
     decode::Pool,
     head::{self, Framing, Head},
+    kept::Kept,
 };
 
 /// Most interim (1xx) answers before the final one.

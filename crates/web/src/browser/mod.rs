@@ -4,7 +4,6 @@
 pub(crate) mod address;
 pub(crate) mod answer;
 pub(crate) mod cache;
-pub(crate) mod kept;
 pub(crate) mod line;
 pub(crate) mod rate;
 pub(crate) mod tls;

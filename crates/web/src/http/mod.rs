@@ -5,6 +5,7 @@ pub(crate) mod chunk;
 pub(crate) mod cookies;
 pub(crate) mod decode;
 pub(crate) mod head;
+pub(crate) mod kept;
 mod limits;
 
 pub use limits::Limits;

@@ -180,6 +180,18 @@ pub(super) struct Operation {
     pub(super) feeders: FeederPlaces,
 }
 
+impl Operation {
+    /// Whether the texts among its checks stand in the begin of a body.
+    pub(super) fn has_texts(&self, begin: &[u8], values: &Values) -> bool {
+        self.checks.iter().all(|must| match must {
+            Must::Contain(text) => text.is_in(begin, values) == Ok(true),
+            // Regular expressions are looked for by its check of begins.
+            Must::Match(_) | Must::Size(..) => true,
+            Must::Lack(_) | Must::Json(..) | Must::Digest(_) => false,
+        })
+    }
+}
+
 /// A workload made ready.
 #[derive(Debug)]
 pub(super) struct Compiled {

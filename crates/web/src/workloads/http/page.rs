@@ -108,9 +108,8 @@ impl Page<'_> {
         request::target(&mut target, self.site, &self.operation.path, values)?;
         let (mut method, mut with_content) = (self.described.method, true);
         let begin = self.operation.begin.as_ref();
-        let checks = &self.operation.checks;
-        let is_enough =
-            |body: &[u8]| begin.is_some_and(|begin| begin.is_enough(body, checks, values));
+        let has_texts = |body: &[u8]| self.operation.has_texts(body, values);
+        let is_enough = |body: &[u8]| begin.is_some_and(|begin| begin.is_enough(body, has_texts));
         for _ in 0..=MOST_REDIRECTS {
             let mut bytes = worker.with_pool(Pool::take);
             let what = (method, target.as_slice(), with_content);
