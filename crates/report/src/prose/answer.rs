@@ -297,6 +297,9 @@ fn limited_by(run: &Run, summary: &PointSummary) -> String {
     let (open, people) = (summary.point.rate_per_s.is_some(), summary.point.clients);
     let units = summary.units;
     let waiting = waiting(run, summary);
+    if summary.guest_cores.is_none() {
+        return limited_without_cpu(summary, &met);
+    }
     match (summary.limited_by, summary.demand_met) {
         (Some(Limit::OfferedLoad), _) if open => format!(
             "What limited it: its arrivals. {met} of the {units} that they asked for were made, and \
@@ -319,6 +322,30 @@ fn limited_by(run: &Run, summary: &PointSummary) -> String {
             "What limited it is neither the CPU of the guests ({cores}) nor the think time of the \
              {people} (throughput was {met} of the think-time bound): {waiting}."
         ),
+    }
+}
+
+/// The same where nobody saw what CPU time the guests used, as of a system that runs elsewhere.
+fn limited_without_cpu(summary: &PointSummary, met: &str) -> String {
+    const UNKNOWN: &str = "the CPU time of the guests was not measured.";
+    let (people, units) = (summary.point.clients, summary.units);
+    let is_load = summary.limited_by == Some(Limit::OfferedLoad);
+    match (summary.point.rate_per_s.is_some(), summary.demand_met) {
+        (true, _) if is_load => format!(
+            "What limited it: its arrivals. {met} of the {units} that they asked for were made."
+        ),
+        (false, _) if is_load => {
+            format!("What limited it: its {people}. Throughput was {met} of the think-time bound.")
+        }
+        (true, _) => format!(
+            "What limited it is not the rate of arrivals ({met} of the {units} that they asked for \
+             were made); {UNKNOWN}"
+        ),
+        (false, Some(_)) => format!(
+            "What limited it is not the think time of the {people} (throughput was {met} of the \
+             think-time bound); {UNKNOWN}"
+        ),
+        (false, None) => format!("What limited it is not known: {UNKNOWN}"),
     }
 }
 

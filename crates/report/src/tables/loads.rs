@@ -23,7 +23,10 @@ pub(crate) fn table_of(analysis: &Analysis) -> Table {
             part(load.index_s),
             part(load.check_s),
             part(load.close_s),
-            format::number(load.rows as f64),
+            // Of data of the user's own nobody counts the rows.
+            format::or_none(Some(load.rows).filter(|rows| *rows > 0), |rows| {
+                format::number(rows as f64)
+            }),
             format::or_none(load.rows_per_s, format::number),
             format::or_none(load.bytes_per_s, |bytes| {
                 format::number(bytes / f64::from(1 << 20))
