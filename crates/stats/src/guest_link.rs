@@ -8,7 +8,7 @@ use crate::{KernelCount, KernelCounter, checks::Remark};
 /// it is cut, without the headers of its pieces, which the limit counts too.
 const REACHED: f64 = 0.9;
 /// The interface of a guest that has a network of its own.
-const INTERFACE: &str = "eth0";
+pub(crate) const INTERFACE: &str = "eth0";
 
 /// The link of a guest as it was in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct GuestLink {
     pub packets: Option<PacketSizes>,
     /// Most bits in a second in each direction, where there is a limit.
     pub bits_per_s: Option<u64>,
+    /// CPUs that it is kept on; none where that is not known.
+    pub cpus: Vec<u32>,
 }
 
 /// Largest packets, bytes.
@@ -113,6 +115,7 @@ mod tests {
             guest: guest.to_owned(),
             packets: Some(PacketSizes { link, bridge }),
             bits_per_s,
+            cpus: Vec::new(),
         }
     }
 

@@ -149,7 +149,7 @@ pub fn kernel_remarks(counts: &[KernelCount], window: &Window) -> Vec<Remark> {
         let of = |counter| count(counts, scope, counter);
         remarks.extend(network(scope, &of));
         remarks.extend(interface(scope, &of));
-        remarks.extend(memory(&of, length_us));
+        remarks.extend(memory(scope, &of, length_us));
     }
     remarks.extend(stolen(counts, length_us));
     remarks.into_iter().map(Remark::Warning).collect()
@@ -208,12 +208,13 @@ fn interface(scope: &str, of: &impl Fn(KernelCounter) -> u64) -> Option<String> 
         .then(|| format!("the interface {scope} dropped {dropped} of {packets} packets"))
 }
 
-fn memory(of: &impl Fn(KernelCounter) -> u64, length_us: f64) -> Vec<String> {
+fn memory(scope: &str, of: &impl Fn(KernelCounter) -> u64, length_us: f64) -> Vec<String> {
+    let whose = if scope == "host" { "the host" } else { scope };
     let mut said = Vec::new();
     let pages = of(KernelCounter::SwappedIn) + of(KernelCounter::SwappedOut);
     if pages >= SWAPPED_PAGES {
         let mib = pages / 256;
-        said.push(format!("the host moved {mib} MiB from and to its swap"));
+        said.push(format!("{whose} moved {mib} MiB from and to its swap"));
     }
     for (counter, what) in [
         (KernelCounter::MemoryFullStalled, "memory"),
@@ -223,7 +224,7 @@ fn memory(of: &impl Fn(KernelCounter) -> u64, length_us: f64) -> Vec<String> {
         if part >= STALLED {
             let percent = 100.0 * part;
             said.push(format!(
-                "in {percent:.0} % of the window no task of the host went on for want of {what}"
+                "in {percent:.0} % of the window no task of {whose} went on for want of {what}"
             ));
         }
     }

@@ -31,6 +31,7 @@ mod detectable;
 mod effect;
 mod error_class;
 pub mod faults;
+mod guest_interrupts;
 mod guest_link;
 mod histogram;
 mod kernel_count;
@@ -60,6 +61,7 @@ pub use effect::{
     Alias, Basis, Change, Contrast, Design, Effect, Goal, Observation, effect, holm, interaction,
 };
 pub use error_class::ErrorClass;
+pub use guest_interrupts::interrupt_remarks;
 pub use guest_link::{GuestLink, PacketSizes, link_remarks};
 pub use histogram::{BlobError, Latencies};
 pub use kernel_count::{KernelCount, KernelCounter, kernel_remarks};

@@ -6,7 +6,7 @@ use rookery_workload::MixShare;
 use crate::{
     Measurement, ResourceSample, Surroundings,
     checks::{Remark, memory_growth, mix, steadiness},
-    faults, hidden_freezes, kernel_remarks, link_remarks, other_work, workloads,
+    faults, hidden_freezes, interrupt_remarks, kernel_remarks, link_remarks, other_work, workloads,
 };
 
 /// What a trial was meant to be, as far as checks ask.
@@ -74,6 +74,11 @@ pub fn of_trial(
     let counted = surroundings.into_iter().flat_map(|beside| {
         let mut remarks = link_remarks(beside.links, beside.kernel, &measurement.window);
         remarks.extend(kernel_remarks(beside.kernel, &measurement.window));
+        remarks.extend(interrupt_remarks(
+            beside.links,
+            beside.kernel,
+            &measurement.window,
+        ));
         remarks
     });
     remarks.extend(counted.map(about(Matter::Kernel)));

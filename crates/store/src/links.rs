@@ -1,5 +1,7 @@
 //! The links of guests, from their settings.
 
+use std::collections::BTreeSet;
+
 use rookery_stats::{GuestLink, PacketSizes};
 use rookery_study::parse_rate;
 
@@ -29,9 +31,25 @@ pub fn guest_links(tunings: &[Tuning]) -> Vec<GuestLink> {
                 .zip(size("network.bridge_mtu"))
                 .map(|(link, bridge)| PacketSizes { link, bridge }),
             bits_per_s: of("network.rate_limit").and_then(parse_rate),
+            cpus: of("placement.cpus").map(cpus).unwrap_or_default(),
         }
     });
     links.collect()
+}
+
+/// CPUs of a list such as `0,2-3`; none where it is no list.
+fn cpus(text: &str) -> Vec<u32> {
+    /// A host has no more.
+    const MOST: u32 = 65_536;
+    let mut all = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
+            (Ok(first), Ok(last)) if first <= last && last < MOST => all.extend(first..=last),
+            _ => return Vec::new(),
+        }
+    }
+    all.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -63,6 +81,7 @@ mod tests {
             guest: guest.to_owned(),
             packets,
             bits_per_s,
+            cpus: Vec::new(),
         };
         let sizes = PacketSizes {
             link: 9000,
@@ -76,5 +95,13 @@ mod tests {
                 link("g3", None, None),
             ]
         );
+    }
+
+    #[test]
+    fn lists_of_cpus_are_read_as_they_are_shown() {
+        assert_eq!(cpus("0,2-4"), [0, 2, 3, 4]);
+        for wrong in ["", "x", "3-1", "0-4000000000"] {
+            assert!(cpus(wrong).is_empty(), "{wrong}");
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! How a container is linked to the network of its lab.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::Named;
+use crate::{names::Named, time_text::plain_time};
 
 /// Bytes that VXLAN over IPv4 adds to a packet: the inner Ethernet header, and headers of VXLAN,
 /// UDP and IP (RFC 7348, section 5).
@@ -29,6 +29,8 @@ pub struct LinkShape {
     pub offloads: Offloads,
     /// Most that passes the link in each direction; `None` = no limit.
     pub rate_limit: Option<RateLimit>,
+    /// What a longer way would do to packets, in each direction.
+    pub impairment: Impairment,
 }
 
 impl Default for LinkShape {
@@ -39,6 +41,7 @@ impl Default for LinkShape {
             bridge_mtu: Self::USUAL_MTU,
             offloads: Offloads::default(),
             rate_limit: None,
+            impairment: Impairment::default(),
         }
     }
 }
@@ -135,6 +138,39 @@ pub enum RateQueue {
     Usual,
     /// So many packets, 1 or more.
     Packets(u32),
+}
+
+/// Delay and loss of packets, in each direction of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Impairment {
+    /// By how much each packet is late.
+    pub delay: Duration,
+    /// Packets that are lost, of a million.
+    pub loss_ppm: u32,
+}
+
+impl Impairment {
+    /// The most of a million packets that may be lost.
+    pub const MOST_LOSS_PPM: u32 = 500_000;
+
+    /// Whether packets pass as they are.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The delay as a study writes it: `5ms`.
+    #[must_use]
+    pub fn delay_text(&self) -> String {
+        plain_time(self.delay)
+    }
+
+    /// The loss in percent: `0.1%`.
+    #[must_use]
+    pub fn loss_text(&self) -> String {
+        format!("{}%", f64::from(self.loss_ppm) / 1e4)
+    }
 }
 
 impl fmt::Display for RateLimit {

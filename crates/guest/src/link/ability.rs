@@ -33,7 +33,11 @@ fn missing_for_link(link: &LinkShape) -> Vec<Lack> {
     }
     let programs = [
         (!link.offloads.is_none(), "ethtool", "ethtool"),
-        (link.rate_limit.is_some(), "tc", "iproute2"),
+        (
+            link.rate_limit.is_some() || !link.impairment.is_none(),
+            "tc",
+            "iproute2",
+        ),
     ];
     let missing: Vec<Lack> = programs
         .into_iter()

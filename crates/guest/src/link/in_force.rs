@@ -1,9 +1,10 @@
 //! What was asked of a guest's link, beside what the kernel says of it.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
+use rookery_cast::{low_u32, truncate_u64};
 use rookery_host::{Host, Invocation, in_netns};
-use rookery_study::{LinkShape, RateQueue, plain_rate};
+use rookery_study::{Impairment, LinkShape, RateQueue, plain_rate};
 use serde::Deserialize;
 
 use super::{BRIDGE, GUEST_DEVICE, settings::Side};
@@ -49,6 +50,21 @@ struct DisciplineOptions {
     /// Bytes per second.
     rate: Option<u64>,
     limit: Option<u64>,
+    delay: Option<Delay>,
+    #[serde(rename = "loss-random")]
+    loss: Option<Loss>,
+}
+
+#[derive(Deserialize)]
+struct Delay {
+    /// Seconds.
+    delay: f64,
+}
+
+#[derive(Deserialize)]
+struct Loss {
+    /// A share.
+    loss: f64,
 }
 
 /// The readings of a container's link.
@@ -75,8 +91,10 @@ pub(crate) fn readings(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>
     if !shape.offloads.is_none() {
         readings.extend(offload_readings(host, shape, place));
     }
-    if shape.rate_limit.is_some() {
-        readings.extend(limit_readings(host, shape, place));
+    if shape.rate_limit.is_some() || !shape.impairment.is_none() {
+        let ends = disciplines(host, shape, place);
+        readings.extend(limit_readings(shape, &ends));
+        readings.extend(impairment_readings(&shape.impairment, &ends));
     }
     readings
 }
@@ -194,17 +212,58 @@ fn state(said: &str, features: &[&str]) -> Option<bool> {
     states.iter().all(|state| *state == first).then_some(first)
 }
 
-fn limit_readings(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>) -> Vec<InForce> {
-    let Some(limit) = shape.rate_limit else {
-        return Vec::new();
-    };
-    let disciplines = |namespace: &Path, side: Side| -> Vec<Discipline> {
+/// The queueing disciplines of the guest's end and of the lab's.
+fn disciplines(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>) -> [Vec<Discipline>; 2] {
+    let of = |namespace: &Path, side: Side| -> Vec<Discipline> {
         let device = side.first(shape.device);
         let invocation = Invocation::new("tc").args(["-json", "qdisc", "show", "dev", &device]);
         serde_json::from_str(&said_in(host, namespace, invocation)).unwrap_or_default()
     };
-    let inside = disciplines(place.guest, Side::Guest);
-    let outside = disciplines(place.lab, Side::Lab(place.number));
+    [
+        of(place.guest, Side::Guest),
+        of(place.lab, Side::Lab(place.number)),
+    ]
+}
+
+fn impairment_readings(
+    asked: &Impairment,
+    [inside, outside]: &[Vec<Discipline>; 2],
+) -> Vec<InForce> {
+    let of = |found: &[Discipline]| {
+        let netem = found.iter().find(|discipline| discipline.kind == "netem")?;
+        let options = &netem.options;
+        let rounded = |number: f64| truncate_u64(number.round());
+        Some(Impairment {
+            delay: Duration::from_micros(
+                options
+                    .delay
+                    .as_ref()
+                    .map_or(0, |own| rounded(own.delay * 1e6)),
+            ),
+            loss_ppm: low_u32(
+                options
+                    .loss
+                    .as_ref()
+                    .map_or(0, |own| rounded(own.loss * 1e6)),
+            ),
+        })
+    };
+    let (guest, lab) = (of(inside), of(outside));
+    let reading = |name: &str, asked: String, text: fn(&Impairment) -> String| {
+        let ends = both(guest.as_ref().map(text), lab.as_ref().map(text));
+        InForce::new(&format!("network.{name}"), asked, ends)
+    };
+    let delay = (!asked.delay.is_zero())
+        .then(|| reading("delay", asked.delay_text(), Impairment::delay_text));
+    let loss =
+        (asked.loss_ppm > 0).then(|| reading("loss", asked.loss_text(), Impairment::loss_text));
+    delay.into_iter().chain(loss).collect()
+}
+
+fn limit_readings(shape: &LinkShape, [inside, outside]: &[Vec<Discipline>; 2]) -> Vec<InForce> {
+    let Some(limit) = shape.rate_limit else {
+        return Vec::new();
+    };
     let rate = |found: &[Discipline]| {
         let bucket = found.iter().find(|discipline| discipline.kind == "tbf");
         bucket
@@ -218,13 +277,13 @@ fn limit_readings(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>) -> 
     let mut readings = vec![InForce::new(
         "network.rate_limit",
         limit.to_string(),
-        both(rate(&inside), rate(&outside)),
+        both(rate(inside), rate(outside)),
     )];
     if let RateQueue::Packets(packets) = limit.queue {
         readings.push(InForce::new(
             "network.queue_length",
             packets.to_string(),
-            both(queue(&inside), queue(&outside)),
+            both(queue(inside), queue(outside)),
         ));
     }
     readings
@@ -267,5 +326,25 @@ mod tests {
         assert_eq!(found[0].options.rate, Some(12_500_000));
         assert_eq!(found[1].options.limit, Some(100));
         assert_eq!(found[2].options.rate, None);
+    }
+
+    #[test]
+    fn delay_and_loss_are_those_of_both_ends() {
+        let said = r#"[{"kind":"netem","handle":"3:","root":true,"options":{"limit":100000,
+            "delay":{"delay":0.005,"jitter":0,"correlation":0},"loss-random":{"loss":0.00099999,"correlation":0},
+            "ecn":false,"gap":0}}]"#;
+        let ends = || serde_json::from_str::<Vec<Discipline>>(said).expect("JSON");
+        let asked = Impairment {
+            delay: Duration::from_millis(5),
+            loss_ppm: 1000,
+        };
+        let found = impairment_readings(&asked, &[ends(), ends()]);
+        let texts: Vec<(&str, &str)> = found
+            .iter()
+            .map(|one| (one.asked.as_str(), one.effective.as_str()))
+            .collect();
+        assert_eq!(texts, [("5ms", "5ms"), ("0.1%", "0.1%")]);
+        let found = impairment_readings(&asked, &[ends(), Vec::new()]);
+        assert_eq!(found[0].effective, "5ms in the guest, ? in the lab");
     }
 }

@@ -1,9 +1,9 @@
-//! Offloads and rate limits of the interfaces of a link.
+//! Offloads, rate limits, delay and loss of the interfaces of a link.
 
 use std::io;
 
 use rookery_host::{Host, Invocation};
-use rookery_study::{LinkDevice, LinkShape, RateLimit, RateQueue};
+use rookery_study::{Impairment, LinkDevice, LinkShape, RateLimit, RateQueue};
 
 use super::{GUEST_DEVICE, LOWER_DEVICE, lines::port};
 
@@ -17,6 +17,8 @@ const USUAL_WAIT: &str = "50ms";
 const BUCKETS_PER_S: u64 = 200;
 /// And no fewer than the largest packet before it is cut, twice.
 const LEAST_BUCKET: u64 = 128 << 10;
+/// Packets that may be late at a time; more would be lost without being asked for.
+const LATE_PACKETS: u32 = 100_000;
 
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +88,8 @@ pub(crate) fn apply(
                 .args(words.clone()))?;
         }
     }
-    if let Some(limit) = shape.rate_limit {
-        let batch = limit_lines(limit, &side.first(shape.device));
+    let batch = discipline_lines(shape, &side.first(shape.device));
+    if !batch.is_empty() {
         run(Invocation::new("tc").args(["-batch", "-"]).stdin(batch))?;
     }
     Ok(())
@@ -105,12 +107,31 @@ fn offload_words(shape: &LinkShape) -> Vec<&'static str> {
         .collect()
 }
 
-/// Lines for `tc -batch` that limit what leaves a device.
-fn limit_lines(limit: RateLimit, device: &str) -> String {
+/// Lines for `tc -batch` that impair and limit what leaves a device; nothing where neither is asked
+/// for.
+fn discipline_lines(shape: &LinkShape, device: &str) -> String {
+    let (first, below) = match shape.impairment {
+        impairment if impairment.is_none() => (String::new(), "root".to_owned()),
+        impairment => (impairment_line(impairment, device), "parent 3:1".to_owned()),
+    };
+    let limit = shape.rate_limit;
+    first + &limit.map_or_else(String::new, |limit| limit_lines(limit, device, &below))
+}
+
+fn impairment_line(impairment: Impairment, device: &str) -> String {
+    let (us, loss) = (impairment.delay.as_micros(), impairment.loss_text());
+    format!(
+        "qdisc replace dev {device} root handle 3: netem limit {LATE_PACKETS} delay {us}us loss \
+         {loss}\n"
+    )
+}
+
+/// `below` says what the limit hangs on.
+fn limit_lines(limit: RateLimit, device: &str, below: &str) -> String {
     let bits = limit.bits_per_s;
     let bucket = (bits / 8 / BUCKETS_PER_S).max(LEAST_BUCKET);
     let mut lines = format!(
-        "qdisc replace dev {device} root handle 1: tbf rate {bits}bit burst {bucket} latency \
+        "qdisc replace dev {device} {below} handle 1: tbf rate {bits}bit burst {bucket} latency \
          {USUAL_WAIT}\n"
     );
     if let RateQueue::Packets(packets) = limit.queue {
@@ -122,6 +143,8 @@ fn limit_lines(limit: RateLimit, device: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use rookery_study::Offloads;
 
     use super::*;
@@ -147,12 +170,36 @@ mod tests {
     fn buckets_hold_a_packet_that_is_not_yet_cut() {
         let limit = |bits_per_s, queue| RateLimit { bits_per_s, queue };
         assert_eq!(
-            limit_lines(limit(100_000_000, RateQueue::Packets(10)), "v1"),
+            limit_lines(limit(100_000_000, RateQueue::Packets(10)), "v1", "root"),
             "qdisc replace dev v1 root handle 1: tbf rate 100000000bit burst 131072 latency 50ms\n\
              qdisc replace dev v1 parent 1:1 handle 2: pfifo limit 10\n"
         );
         assert!(
-            limit_lines(limit(10_000_000_000, RateQueue::Usual), "v1").contains("burst 6250000 ")
+            limit_lines(limit(10_000_000_000, RateQueue::Usual), "v1", "root")
+                .contains("burst 6250000 ")
+        );
+    }
+
+    #[test]
+    fn a_limit_hangs_on_what_impairs() {
+        let mut shape = LinkShape::default();
+        assert_eq!(discipline_lines(&shape, "v1"), "");
+        shape.impairment = Impairment {
+            delay: Duration::from_millis(5),
+            loss_ppm: 1000,
+        };
+        let late =
+            "qdisc replace dev v1 root handle 3: netem limit 100000 delay 5000us loss 0.1%\n";
+        assert_eq!(discipline_lines(&shape, "v1"), late);
+        shape.rate_limit = Some(RateLimit {
+            bits_per_s: 100_000_000,
+            queue: RateQueue::Usual,
+        });
+        let both = discipline_lines(&shape, "v1");
+        let limit = both.strip_prefix(late).expect("both");
+        assert!(
+            limit.starts_with("qdisc replace dev v1 parent 3:1 handle 1: tbf "),
+            "{limit}"
         );
     }
 

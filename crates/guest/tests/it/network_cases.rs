@@ -4,6 +4,7 @@ use std::{
     path::PathBuf,
     process::{Command, Stdio},
     sync::Arc,
+    time::Duration,
 };
 
 use rookery_guest::{
@@ -11,7 +12,7 @@ use rookery_guest::{
     remove_all,
 };
 use rookery_host::{RealHost, RunId, in_netns};
-use rookery_study::{LinkDevice, LinkShape, Offloads, RateLimit, RateQueue};
+use rookery_study::{Impairment, LinkDevice, LinkShape, Offloads, RateLimit, RateQueue};
 
 use crate::{
     Case,
@@ -49,6 +50,26 @@ pub(crate) const CASES: &[Case] = &[
     ),
 ];
 
+/// Delay and loss, where the kernel has them.
+fn impairment() -> Impairment {
+    let asked = Impairment {
+        delay: Duration::from_millis(1),
+        loss_ppm: 10,
+    };
+    let shape = LinkShape {
+        impairment: asked,
+        ..LinkShape::default()
+    };
+    match check_network(&LabShape::Container(shape)) {
+        Ok(()) => asked,
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.contains("Specified qdisc kind is unknown"), "{text}");
+            Impairment::default()
+        }
+    }
+}
+
 /// A tunnel with every setting that there is: it takes the most steps.
 fn everything() -> LinkShape {
     LinkShape {
@@ -65,6 +86,7 @@ fn everything() -> LinkShape {
             bits_per_s: 200_000_000,
             queue: RateQueue::Packets(64),
         }),
+        impairment: impairment(),
     }
 }
 
@@ -142,6 +164,10 @@ fn settings_of_a_link_are_read_back(_: Kind) {
                 .into_iter()
                 .map(|(name, ..)| name)
                 .collect();
+            let impaired: &[&str] = match shape.impairment.is_none() {
+                true => &[],
+                false => &["delay", "loss"],
+            };
             assert_eq!(
                 names,
                 [
@@ -153,9 +179,12 @@ fn settings_of_a_link_are_read_back(_: Kind) {
                     "tso",
                     "checksum",
                     "rate_limit",
-                    "queue_length"
+                    "queue_length",
                 ]
+                .iter()
+                .chain(impaired)
                 .map(|name| format!("network.{name}"))
+                .collect::<Vec<_>>()
             );
             assert_all_in_force(&*guests[0]);
             // Somebody takes the limit away on the lab's side.

@@ -1,6 +1,7 @@
 //! What the kernel counts of networks, memory and CPUs, from the begin of the window to its end.
 
 mod cpus;
+mod groups;
 mod memory;
 mod network;
 mod stacks;
@@ -8,9 +9,10 @@ mod stacks;
 use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 
 use rookery_guest::ProcessProbe;
+use rookery_host::Cgroups;
 use rookery_stats::{KernelCount, KernelCounter};
 
-use self::stacks::Stack;
+use self::{groups::MemoryGroup, stacks::Stack};
 use crate::{LoadState, SamplerConfig, affinity::stay_on};
 
 /// Counts that are kept: a lab of hundreds of guests has thousands of interfaces.
@@ -36,15 +38,26 @@ pub(crate) fn watch_kernel(
     if !state.wait(course.from) {
         return Vec::new();
     }
-    let stacks = stacks::find(Path::new("/proc"), &mut guests);
-    let before = read(Path::new("/proc"), &stacks);
+    let proc = Path::new("/proc");
+    let cgroups = Cgroups::detect().unwrap_or_default();
+    let sources = Sources {
+        stacks: stacks::find(proc, &mut guests),
+        groups: groups::find(proc, &cgroups, &mut guests),
+    };
+    let before = read(proc, &sources);
     if !state.wait(course.until) {
         return Vec::new();
     }
-    growth(&before, &read(Path::new("/proc"), &stacks))
+    growth(&before, &read(proc, &sources))
 }
 
-fn read(proc: &Path, stacks: &[Stack]) -> Counts {
+/// What is read beside the host itself.
+struct Sources {
+    stacks: Vec<Stack>,
+    groups: Vec<MemoryGroup>,
+}
+
+fn read(proc: &Path, sources: &Sources) -> Counts {
     let mut counts = Counts::new();
     let mut take = |scope: &str, found: Vec<(KernelCounter, u64)>| {
         let named = found
@@ -61,7 +74,17 @@ fn read(proc: &Path, stacks: &[Stack]) -> Counts {
     for (cpu, found) in cpus::parse(&text("stat")) {
         take(&cpu, found);
     }
-    for stack in stacks {
+    for group in &sources.groups {
+        let of_group = |name: &str| self::text(&group.place.join(name));
+        let counts = groups::parse_memory_stat(&of_group("memory.stat"));
+        take(&group.name, counts);
+        // Version 1 has none.
+        for resource in memory::PRESSURES {
+            let pressure = of_group(&format!("{}.pressure", resource.file));
+            take(&group.name, memory::parse_pressure(&pressure, resource));
+        }
+    }
+    for stack in &sources.stacks {
         let of_stack = |name: &str| self::text(&stack.place.join("net").join(name));
         take(&stack.name, network::parse_tcp(&of_stack("snmp")));
         take(&stack.name, network::parse_tcp(&of_stack("netstat")));

@@ -64,6 +64,20 @@ fn link_of(link: &LinkShape, plan: &Plan) -> Vec<String> {
                 RateQueue::Packets(packets) => Some(format!("{packets} packets wait for it")),
             }),
         ),
+        (
+            "delay",
+            (!link.impairment.delay.is_zero()).then(|| {
+                let delay = link.impairment.delay_text();
+                format!("packets {delay} late in each direction")
+            }),
+        ),
+        (
+            "loss",
+            (link.impairment.loss_ppm > 0).then(|| {
+                let loss = link.impairment.loss_text();
+                format!("{loss} of packets lost in each direction")
+            }),
+        ),
     ];
     others
         .into_iter()

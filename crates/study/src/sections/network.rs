@@ -1,13 +1,18 @@
 //! `[network]`: how guests are linked to the network of their lab.
 
+use std::time::Duration;
+
+use rookery_cast::{low_u32, truncate_u64};
+
 use super::storage::Switch;
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Choice, PerSecond, Whole},
+        kinds::{Choice, PerSecond, Percent, Time, Whole},
     },
     link_shape::{
-        DeviceName, LEAST_MTU, LinkDevice, LinkShape, MOST_MTU, Offloads, RateLimit, RateQueue,
+        DeviceName, Impairment, LEAST_MTU, LinkDevice, LinkShape, MOST_MTU, Offloads, RateLimit,
+        RateQueue,
     },
     names::Named,
     problem::Code,
@@ -24,6 +29,8 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     below: &[],
 };
 
+/// Longest delay of a packet.
+const LONGEST_DELAY: Duration = Duration::from_secs(10);
 /// Longest queue in front of a rate limit, packets.
 const LONGEST_QUEUE: u32 = 1_000_000;
 
@@ -51,11 +58,15 @@ keys! {
         /// Packets that wait for the rate limit in each direction; more are dropped.
         queue_length: Whole<u32> = Whole { min: 1, max: LONGEST_QUEUE }, Optional("as many bytes \
             as the limit lets through in 50 ms");
+        /// By how much every packet is late, in each direction.
+        delay: Time = Time { min: Duration::ZERO, max: LONGEST_DELAY, example: "5ms" }, Default("\"0s\"");
+        /// Packets that are lost, in each direction.
+        loss: Percent = Percent { min: 0.0, max: 0.5, example: "0.1%" }, Default("0.0");
     }
 }
 
 /// What only containers have.
-const CONTAINER_KEYS: [&str; 7] = [
+const CONTAINER_KEYS: [&str; 9] = [
     "bridge_mtu",
     "gro",
     "gso",
@@ -63,6 +74,8 @@ const CONTAINER_KEYS: [&str; 7] = [
     "checksum",
     "rate_limit",
     "queue_length",
+    "delay",
+    "loss",
 ];
 
 impl NetworkKeys {
@@ -134,6 +147,10 @@ impl NetworkKeys {
                 checksum: on(self.checksum),
             },
             rate_limit: self.limit(context)?,
+            impairment: Impairment {
+                delay: self.delay?,
+                loss_ppm: ppm(self.loss?),
+            },
         })
     }
 
@@ -237,6 +254,9 @@ impl NetworkKeys {
                         RateQueue::Usual => None,
                         RateQueue::Packets(packets) => Some(packets),
                     }),
+                    delay: Some(link.impairment.delay).filter(|delay| !delay.is_zero()),
+                    loss: Some(f64::from(link.impairment.loss_ppm) / 1e6)
+                        .filter(|loss| *loss > 0.0),
                 }
             }
             // All else of a machine is in [guest.vm].
@@ -247,6 +267,11 @@ impl NetworkKeys {
             LabShape::Bare | LabShape::Fake | LabShape::External => Self::default(),
         }
     }
+}
+
+/// A share of at most a half in parts of a million.
+fn ppm(share: f64) -> u32 {
+    low_u32(truncate_u64((share * 1e6).round()))
 }
 
 fn refuse(key: &str, message: String, help: &str, context: &mut Context) {
@@ -315,6 +340,22 @@ mod tests {
         assert_eq!(
             queued.rate_limit.map(|limit| limit.queue),
             Some(RateQueue::Packets(100))
+        );
+    }
+
+    #[test]
+    fn delay_and_loss_reach_the_link() {
+        let shape = link("delay = \"5ms\"\nloss = \"0.1%\"\n");
+        assert_eq!(
+            shape.impairment,
+            Impairment {
+                delay: Duration::from_millis(5),
+                loss_ppm: 1000
+            }
+        );
+        assert_eq!(
+            (shape.impairment.delay_text(), shape.impairment.loss_text()),
+            ("5ms".to_owned(), "0.1%".to_owned())
         );
     }
 

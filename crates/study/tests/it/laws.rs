@@ -19,12 +19,12 @@ use rookery_stats::{
 use rookery_study::{
     AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, CpuTime,
     DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
-    GuestKind, GuestShape, HostUse, IoLimits, JournalMode, LabShape, LampUse, Layout, LayoutGroup,
-    LinkDevice, LinkShape, Load, LoopType, Measure, Offloads, OpenLoad, OpenTimes, Order,
-    OrderentryUse, Over, Override, Pages, Per, PercentileWish, Pin, Pinning, Plan, Precision,
-    RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchUse, SettingValue, SimulatedUse,
-    StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse,
-    WebServer, Wish, Workload,
+    GuestKind, GuestShape, HostUse, Impairment, IoLimits, JournalMode, LabShape, LampUse, Layout,
+    LayoutGroup, LinkDevice, LinkShape, Load, LoopType, Measure, Offloads, OpenLoad, OpenTimes,
+    Order, OrderentryUse, Over, Override, Pages, Per, PercentileWish, Pin, Pinning, Plan,
+    Precision, RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchUse, SettingValue,
+    SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache,
+    VolumeUse, WebServer, Wish, Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -404,6 +404,7 @@ prop_compose! {
         mtu in 1280_u32..65_486, bridge_mtu in 1280_u32..65_536,
         gro in option::of(any::<bool>()), gso in option::of(any::<bool>()), tso in option::of(any::<bool>()), checksum in option::of(any::<bool>()),
         bits_per_s in option::of(64_000_u64..1_000_000_000_000), packets in option::of(1_u32..1_000_000),
+        delay_us in 0_u64..10_000_000, loss_ppm in 0_u32..500_000,
     ) -> LinkShape {
         let queue = packets.map_or(RateQueue::Usual, RateQueue::Packets);
         LinkShape {
@@ -412,6 +413,7 @@ prop_compose! {
             bridge_mtu,
             offloads: Offloads { gro, gso, tso: tso.filter(|on| !on || checksum != Some(false)), checksum },
             rate_limit: bits_per_s.map(|bits_per_s| RateLimit { bits_per_s, queue }),
+            impairment: Impairment { delay: Duration::from_micros(delay_us), loss_ppm },
         }
     }
 }
