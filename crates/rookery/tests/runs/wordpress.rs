@@ -15,8 +15,8 @@ fn studies() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies")
 }
 
-/// A place with the files of the study, and the study with one short point.
-fn place() -> (Place, String) {
+/// A place with the files of the study.
+fn place_with_files() -> Place {
     let place = Place::new();
     let beside = place.dir.path().join("wordpress");
     fs::create_dir(&beside).expect("made");
@@ -24,6 +24,12 @@ fn place() -> (Place, String) {
         let file = file.expect("a file");
         fs::copy(file.path(), beside.join(file.file_name())).expect("copied");
     }
+    place
+}
+
+/// The same, and the study with one short point.
+fn place() -> (Place, String) {
+    let place = place_with_files();
     let text = fs::read_to_string(studies().join("wordpress.toml")).expect("the study");
     let mut short = text.clone();
     for (from, to) in [
@@ -92,4 +98,54 @@ fn no_comment_is_lost_by_a_kill() {
 fn elapsed(event: &str) -> f64 {
     let event: Value = serde_json::from_str(event).unwrap_or_default();
     event["elapsed_s"].as_f64().unwrap_or(0.0)
+}
+
+/// The functional baseline of content management: four users for 30 s, 0.2 s between operations.
+fn content_management(contract: &str) -> String {
+    let text = fs::read_to_string(studies().join("cms-wordpress.toml")).expect("the study");
+    let mut short = text;
+    for (from, to) in [
+        (
+            "contract = \"wordpress\"",
+            format!("contract = \"{contract}\""),
+        ),
+        (
+            "users = [\"2 per guest\", \"4 per guest\"]",
+            "users = 4".to_owned(),
+        ),
+        (
+            "think_time = \"1s\"",
+            "pacing = \"think\"\nthink_time = \"200ms\"".to_owned(),
+        ),
+        (
+            "[guest]",
+            "[qos]\nerrors = 0.001\nmin_operations = 10\n\n[host]\nother_work = 1\n\n[guest]"
+                .to_owned(),
+        ),
+    ] {
+        assert!(short.contains(from), "{from}");
+        short = short.replacen(from, &to, 1);
+    }
+    short
+}
+
+#[test]
+fn users_of_a_markov_mix_fail_nothing_and_what_they_created_is_there() {
+    if !root_tests() {
+        return;
+    }
+    for contract in ["wordpress", "wordpress-forms"] {
+        let place = place_with_files();
+        let (_, run) = place.done("mix.toml", &content_management(contract));
+        assert_eq!(
+            run["errors"].as_array().map(Vec::len),
+            Some(0),
+            "{}",
+            run["errors"]
+        );
+        assert_eq!(run["audits"][0]["consistent"], true, "{}", run["audits"]);
+        for row in run["proofs"].as_array().expect("proofs") {
+            assert_eq!(row["acknowledged"], row["found"], "{contract}: {row}");
+        }
+    }
 }

@@ -160,10 +160,10 @@ fn every_operation_keeps_the_contract_with_its_number_of_requests() {
         ),
         (login("user00003"), 3),
         (creation(NodeKind::Story, "r7-0-0-1"), 3),
-        (CmsWork::Logout, 2),
+        (CmsWork::Logout { link: None }, 2),
         (login("admin"), 3),
         (creation(NodeKind::Page, "r7-0-0-2"), 3),
-        (CmsWork::Logout, 2),
+        (CmsWork::Logout { link: None }, 2),
     ] {
         let what = format!("{work:?}");
         assert_eq!(visit.perform(work), Ok(requests), "{what}");
@@ -188,7 +188,7 @@ fn logins_are_blocked_where_too_many_have_failed() {
     // A success forgets the failures of its account.
     for _ in 0..6 {
         assert_eq!(visit.perform(wrong_first("user00001")), Ok(4));
-        assert_eq!(visit.perform(CmsWork::Logout), Ok(2));
+        assert_eq!(visit.perform(CmsWork::Logout { link: None }), Ok(2));
     }
     // Nobody has the eleventh name: these count for the address alone.
     for _ in 0..44 {
@@ -208,7 +208,10 @@ fn who_is_not_logged_in_creates_nothing_and_cannot_log_out() {
         visit.perform(creation(NodeKind::Story, "a")),
         Err(CmsFault::Status(403))
     );
-    assert_eq!(visit.perform(CmsWork::Logout), Err(CmsFault::Status(403)));
+    assert_eq!(
+        visit.perform(CmsWork::Logout { link: None }),
+        Err(CmsFault::Status(403))
+    );
     assert_eq!(
         visit.perform(login("user00011")),
         Err(CmsFault::LoginRejected),

@@ -1,12 +1,14 @@
 //! The pages of a kind of site: where they are, which forms they have, and what shows that an
 //! answer is the right one.
 
+use super::NodeKind;
+
 /// A page that is read.
 #[derive(Debug, PartialEq)]
 pub(super) struct PageRule {
-    /// Path and query; `{n}` stands for its number.
+    /// Path and query; `{n}` stands for its number, `{n+1}` for the next.
     pub(super) path: &'static str,
-    /// What stands in it; `{n}` as above.
+    /// What stands in it; numbers as above.
     pub(super) mark: &'static str,
 }
 
@@ -21,7 +23,9 @@ impl PageRule {
 }
 
 fn filled(pattern: &str, number: u64) -> String {
-    pattern.replace("{n}", &number.to_string())
+    pattern
+        .replace("{n}", &number.to_string())
+        .replace("{n+1}", &number.saturating_add(1).to_string())
 }
 
 /// A form that is asked for, filled in and sent.
@@ -31,6 +35,8 @@ pub(super) struct FormRule {
     pub(super) path: &'static str,
     /// Its id, its name or one of its classes.
     pub(super) id: &'static str,
+    /// Where it is sent, whatever the page says; none = where the page says.
+    pub(super) action: Option<&'static str>,
     /// Fields with fixed values, beside the hidden ones.
     pub(super) fields: &'static [(&'static str, &'static str)],
 }
@@ -42,13 +48,48 @@ pub(super) struct LoginRule {
     /// Fields of the name and of the password.
     pub(super) name: &'static str,
     pub(super) password: &'static str,
-    /// What stands in the refusal of a site that has seen too many logins fail.
-    pub(super) blocked: &'static str,
+    /// What stands in the refusal of a site that has seen too many logins fail; none where no site
+    /// counts them.
+    pub(super) blocked: Option<&'static str>,
 }
 
-/// How a node is created: by a form.
+/// How a node is created.
 #[derive(Debug, PartialEq)]
-pub(super) struct CreateRule {
+pub(super) enum CreateRule {
+    /// By a form.
+    Form(CreateForm),
+    /// By a call of a service that takes JSON.
+    Service(CreateService),
+}
+
+/// The calls of a service by which a node is created.
+#[derive(Debug, PartialEq)]
+pub(super) struct CreateService {
+    /// Where the session's token is asked for; the answer is the token.
+    pub(super) token: &'static str,
+    /// The header that carries it.
+    pub(super) header: &'static str,
+    /// Where stories and pages are sent.
+    pub(super) story: &'static str,
+    pub(super) page: &'static str,
+    /// Where they are seen then; `{n}` stands for the id.
+    pub(super) story_seen: &'static str,
+    pub(super) page_seen: &'static str,
+}
+
+impl CreateService {
+    /// Where a node of this id is seen.
+    pub(super) fn seen(&self, kind: NodeKind, id: u64) -> String {
+        match kind {
+            NodeKind::Story => filled(self.story_seen, id),
+            NodeKind::Page => filled(self.page_seen, id),
+        }
+    }
+}
+
+/// The forms by which a node is created.
+#[derive(Debug, PartialEq)]
+pub(super) struct CreateForm {
     pub(super) story: FormRule,
     pub(super) page: FormRule,
     /// Fields of title and text.
@@ -65,11 +106,18 @@ pub struct PageContract {
     pub what: &'static str,
     pub(super) front: PageRule,
     pub(super) listing: PageRule,
+    /// The first page of the list has no address but that of the front page.
+    pub(super) first_is_front: bool,
     pub(super) node: PageRule,
+    /// Whether nodes have the titles of our own data.
+    pub(super) titles: bool,
     pub(super) login: LoginRule,
     pub(super) create: CreateRule,
     /// Where a user logs out.
     pub(super) logout: &'static str,
+    /// What the link has in it by which a user logs out, in the page that shows that it is logged in;
+    /// none = where it always is.
+    pub(super) logout_link: Option<&'static str>,
     /// What stands in pages for who is logged in.
     pub(super) logged_in: &'static str,
     /// What stands in the page that a user sees who has logged out.
@@ -83,17 +131,23 @@ pub enum Contract {
     /// That of the sites that come with Rookery.
     #[default]
     Smallcms,
+    /// WordPress, whose users create by its REST interface.
+    Wordpress,
+    /// WordPress, whose users create by the forms of its administration.
+    WordpressForms,
 }
 
 impl Contract {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Smallcms];
+    pub const ALL: [Self; 3] = [Self::Smallcms, Self::Wordpress, Self::WordpressForms];
 
     /// Its pages.
     #[must_use]
     pub fn pages(self) -> &'static PageContract {
         match self {
             Self::Smallcms => &SMALLCMS,
+            Self::Wordpress => &WORDPRESS,
+            Self::WordpressForms => &WORDPRESS_FORMS,
         }
     }
 
@@ -121,38 +175,131 @@ static SMALLCMS: PageContract = PageContract {
         path: "/cms/index.php?page={n}",
         mark: "id=\"list-{n}\"",
     },
+    first_is_front: false,
     node: PageRule {
         path: "/cms/node.php?id={n}",
         mark: "id=\"node-{n}\"",
     },
+    titles: true,
     login: LoginRule {
         form: FormRule {
             path: "/cms/login.php",
             id: "login",
+            action: None,
             fields: &[],
         },
         name: "name",
         password: "pass",
-        blocked: "too many failed login attempts",
+        blocked: Some("too many failed login attempts"),
     },
-    create: CreateRule {
+    create: CreateRule::Form(CreateForm {
         story: FormRule {
             path: "/cms/create.php?kind=story",
             id: "create",
+            action: None,
             fields: &[],
         },
         page: FormRule {
             path: "/cms/create.php?kind=page",
             id: "create",
+            action: None,
             fields: &[],
         },
         title: "title",
         body: "body",
-    },
+    }),
     logout: "/cms/logout.php",
+    logout_link: None,
     logged_in: "class=\"logged-in\"",
     logged_out: "class=\"anonymous\"",
 };
+
+const WORDPRESS_FRONT: PageRule = PageRule {
+    path: "/",
+    mark: "class=\"home ",
+};
+const WORDPRESS_LISTING: PageRule = PageRule {
+    path: "/page/{n+1}/",
+    mark: " paged-{n+1} ",
+};
+const WORDPRESS_NODE: PageRule = PageRule {
+    path: "/archives/{n}",
+    mark: " postid-{n} ",
+};
+const WORDPRESS_LOGIN: LoginRule = LoginRule {
+    form: FormRule {
+        path: "/wp-login.php",
+        id: "loginform",
+        action: None,
+        fields: &[("wp-submit", "Log In")],
+    },
+    name: "log",
+    password: "pwd",
+    blocked: None,
+};
+const WORDPRESS_LOGOUT: &str = "/wp-login.php?action=logout";
+const WORDPRESS_LOGOUT_LINK: &str = "action=logout";
+const WORDPRESS_LOGGED_IN: &str = "wp-admin-bar-logout";
+const WORDPRESS_LOGGED_OUT: &str = "loginform";
+
+static WORDPRESS: PageContract = PageContract {
+    name: "wordpress",
+    what: "WordPress; users create by its REST interface",
+    front: WORDPRESS_FRONT,
+    listing: WORDPRESS_LISTING,
+    first_is_front: true,
+    node: WORDPRESS_NODE,
+    titles: false,
+    login: WORDPRESS_LOGIN,
+    create: CreateRule::Service(CreateService {
+        token: "/wp-admin/admin-ajax.php?action=rest-nonce",
+        header: "X-WP-Nonce",
+        story: "/wp-json/wp/v2/posts",
+        page: "/wp-json/wp/v2/pages",
+        story_seen: "/archives/{n}",
+        page_seen: "/?page_id={n}",
+    }),
+    logout: WORDPRESS_LOGOUT,
+    logout_link: Some(WORDPRESS_LOGOUT_LINK),
+    logged_in: WORDPRESS_LOGGED_IN,
+    logged_out: WORDPRESS_LOGGED_OUT,
+};
+
+static WORDPRESS_FORMS: PageContract = PageContract {
+    name: "wordpress-forms",
+    what: "WordPress; users create by the forms of its administration",
+    front: WORDPRESS_FRONT,
+    listing: WORDPRESS_LISTING,
+    first_is_front: true,
+    node: WORDPRESS_NODE,
+    titles: false,
+    login: WORDPRESS_LOGIN,
+    create: CreateRule::Form(CreateForm {
+        story: wordpress_form("/wp-admin/post-new.php"),
+        page: wordpress_form("/wp-admin/post-new.php?post_type=page"),
+        title: "post_title",
+        body: "content",
+    }),
+    logout: WORDPRESS_LOGOUT,
+    logout_link: Some(WORDPRESS_LOGOUT_LINK),
+    logged_in: WORDPRESS_LOGGED_IN,
+    logged_out: WORDPRESS_LOGGED_OUT,
+};
+
+/// The form of a new node in the administration of WordPress: what its editor sends to be kept.
+const fn wordpress_form(path: &'static str) -> FormRule {
+    FormRule {
+        path,
+        id: "metabox-base-form",
+        action: Some("/wp-admin/post.php"),
+        fields: &[
+            ("action", "editpost"),
+            ("post_status", "publish"),
+            ("publish", "Publish"),
+            ("original_post_status", "auto-draft"),
+        ],
+    }
+}
 
 #[cfg(test)]
 mod tests {

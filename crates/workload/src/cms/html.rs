@@ -46,6 +46,14 @@ pub(super) fn form(page: &[u8], id: &str) -> Option<Form> {
     Some(found)
 }
 
+/// Where the first link of a page leads that has this text in it.
+pub(super) fn link(page: &[u8], part: &str) -> Option<String> {
+    Tags(page).find_map(|tag| {
+        let target = text(named(tag, b"a")?, b"href")?;
+        target.contains(part).then_some(target)
+    })
+}
+
 /// Whether a text stands in a page.
 pub(super) fn shows(page: &[u8], text: &str) -> bool {
     memchr::memmem::find(page, text.as_bytes()).is_some()

@@ -4,9 +4,9 @@
 
 use super::{
     NodeKind,
-    contract::{Contract, FormRule, PageContract},
+    contract::{Contract, CreateRule, CreateService, FormRule, PageContract, PageRule},
     data::{PASSWORD, WRONG_PASSWORD},
-    html::{Form, form, shows},
+    html::{Form, form, link, shows},
 };
 use crate::data_driven::Encoding;
 
@@ -44,7 +44,10 @@ pub enum CmsWork {
         body: String,
     },
     /// Logs out.
-    Logout,
+    Logout {
+        /// Where to, where the site says so to each user.
+        link: Option<String>,
+    },
 }
 
 /// What a request is within its operation.
@@ -85,6 +88,8 @@ pub struct CmsRequest {
     pub target: String,
     /// Type and bytes of what a POST carries; nothing for a GET.
     pub content: Option<(&'static str, Vec<u8>)>,
+    /// A header beside the usual ones, with its value.
+    pub header: Option<(&'static str, String)>,
 }
 
 impl CmsRequest {
@@ -93,6 +98,7 @@ impl CmsRequest {
             step,
             target: target.into(),
             content: None,
+            header: None,
         }
     }
 }
@@ -179,6 +185,8 @@ pub struct CmsTalk {
     target: String,
     redirects: u32,
     created: bool,
+    /// Where the user who has logged in logs out.
+    logout_link: Option<String>,
 }
 
 impl CmsTalk {
@@ -188,14 +196,19 @@ impl CmsTalk {
         let pages = contract.pages();
         let (step, target) = match &work {
             CmsWork::Front => (CmsStep::Page, pages.front.target(0)),
-            CmsWork::Listing(page) => (CmsStep::Page, pages.listing.target((*page).into())),
+            CmsWork::Listing(page) => (
+                CmsStep::Page,
+                page_rule(pages, *page).target((*page).into()),
+            ),
             CmsWork::Node { id, .. } => (CmsStep::Page, pages.node.target((*id).into())),
             CmsWork::Login { .. } => (CmsStep::Form, pages.login.form.path.to_owned()),
-            CmsWork::Create { kind, .. } => (
-                CmsStep::Form,
-                form_of_creation(pages, *kind).path.to_owned(),
-            ),
-            CmsWork::Logout => (CmsStep::Submit, pages.logout.to_owned()),
+            CmsWork::Create { kind, .. } => {
+                (CmsStep::Form, before_creation(pages, *kind).to_owned())
+            }
+            CmsWork::Logout { link } => {
+                let always = || pages.logout.to_owned();
+                (CmsStep::Submit, link.clone().unwrap_or_else(always))
+            }
         };
         let talk = Self {
             pages,
@@ -204,6 +217,7 @@ impl CmsTalk {
             target: target.clone(),
             redirects: 0,
             created: false,
+            logout_link: None,
         };
         (talk, CmsRequest::get(step, target))
     }
@@ -218,6 +232,12 @@ impl CmsTalk {
     #[must_use]
     pub fn is_created(&self) -> bool {
         self.created
+    }
+
+    /// Where the user logs out again, where the site has said so.
+    #[must_use]
+    pub fn logout_link(&self) -> Option<&str> {
+        self.logout_link.as_deref()
     }
 
     /// Whether the request that is under way makes a node.
@@ -250,8 +270,11 @@ impl CmsTalk {
         is_page(answer)?;
         let pages = self.pages;
         let (mark, title) = match &self.work {
-            CmsWork::Listing(page) => (pages.listing.mark((*page).into()), None),
-            CmsWork::Node { id, title } => (pages.node.mark((*id).into()), title.as_deref()),
+            CmsWork::Listing(page) => (page_rule(pages, *page).mark((*page).into()), None),
+            CmsWork::Node { id, title } => {
+                let title = title.as_deref().filter(|_| pages.titles);
+                (pages.node.mark((*id).into()), title)
+            }
             _ => (pages.front.mark(0), None),
         };
         if !shows(answer.body, &mark) {
@@ -280,12 +303,21 @@ impl CmsTalk {
                     ..self.filled(&rule.form, answer.body, &own)?
                 }
             }
-            CmsWork::Create { kind, title, body } => {
-                let rule = &pages.create;
-                let own = [(rule.title, title.as_str()), (rule.body, body.as_str())];
-                self.filled(form_of_creation(pages, *kind), answer.body, &own)?
-            }
-            CmsWork::Front | CmsWork::Listing(_) | CmsWork::Node { .. } | CmsWork::Logout => {
+            CmsWork::Create { kind, title, body } => match &pages.create {
+                CreateRule::Form(rule) => {
+                    let own = [(rule.title, title.as_str()), (rule.body, body.as_str())];
+                    let form = match kind {
+                        NodeKind::Story => &rule.story,
+                        NodeKind::Page => &rule.page,
+                    };
+                    self.filled(form, answer.body, &own)?
+                }
+                CreateRule::Service(rule) => called(rule, *kind, (title, body), answer.body)?,
+            },
+            CmsWork::Front
+            | CmsWork::Listing(_)
+            | CmsWork::Node { .. }
+            | CmsWork::Logout { .. } => {
                 return Err(CmsFault::NoForm);
             }
         };
@@ -319,8 +351,12 @@ impl CmsTalk {
         }
         Ok(CmsRequest {
             step: CmsStep::Submit,
-            target: within_site(action.as_deref().unwrap_or(&self.target), &self.target),
+            target: within_site(
+                rule.action.or(action.as_deref()).unwrap_or(&self.target),
+                &self.target,
+            ),
             content: Some(("application/x-www-form-urlencoded", content)),
+            header: None,
         })
     }
 
@@ -336,13 +372,21 @@ impl CmsTalk {
     /// A form was refused.
     fn refused(&self, status: u16, body: &[u8]) -> CmsFault {
         let login = matches!(self.work, CmsWork::Login { .. });
-        match login && status == 403 && shows(body, self.pages.login.blocked) {
+        let blocked = self.pages.login.blocked;
+        match login && status == 403 && blocked.is_some_and(|mark| shows(body, mark)) {
             true => CmsFault::LoginBlocked,
             false => CmsFault::Status(status),
         }
     }
 
     fn submitted(&mut self, answer: &CmsAnswer<'_>) -> Result<CmsNext, CmsFault> {
+        if let (CmsWork::Create { kind, .. }, CreateRule::Service(rule)) =
+            (&self.work, &self.pages.create)
+        {
+            let seen = rule.seen(*kind, service_created(answer)?);
+            self.created = true;
+            return Ok(self.ask(CmsRequest::get(CmsStep::Result, seen)));
+        }
         match (answer.status, answer.location) {
             (301..=303, Some(CmsLocation::Here(target))) => {
                 self.created = matches!(self.work, CmsWork::Create { .. });
@@ -376,6 +420,11 @@ impl CmsTalk {
                 if !shows(answer.body, self.pages.logged_in) {
                     return Err(CmsFault::NotLoggedIn);
                 }
+                let found = self
+                    .pages
+                    .logout_link
+                    .and_then(|part| link(answer.body, part));
+                self.logout_link = found.map(|link| within_site(&link, &self.target));
             }
             CmsWork::Create { title, .. } => {
                 if !shows(answer.body, title) {
@@ -392,11 +441,78 @@ impl CmsTalk {
     }
 }
 
-fn form_of_creation(pages: &'static PageContract, kind: NodeKind) -> &'static FormRule {
-    match kind {
-        NodeKind::Story => &pages.create.story,
-        NodeKind::Page => &pages.create.page,
+/// The rule of a page of the list, counted from 0.
+fn page_rule(pages: &'static PageContract, page: u32) -> &'static PageRule {
+    match page {
+        0 if pages.first_is_front => &pages.front,
+        _ => &pages.listing,
     }
+}
+
+/// What is asked for before a node is sent.
+fn before_creation(pages: &'static PageContract, kind: NodeKind) -> &'static str {
+    match (&pages.create, kind) {
+        (CreateRule::Form(rule), NodeKind::Story) => rule.story.path,
+        (CreateRule::Form(rule), NodeKind::Page) => rule.page.path,
+        (CreateRule::Service(rule), _) => rule.token,
+    }
+}
+
+/// The call by which a service creates a node of this title and text; `token` is the answer that
+/// holds the session's.
+fn called(
+    rule: &CreateService,
+    kind: NodeKind,
+    (title, body): (&str, &str),
+    token: &[u8],
+) -> Result<CmsRequest, CmsFault> {
+    let token = token.trim_ascii();
+    let plain = (1..=64).contains(&token.len()) && token.iter().all(u8::is_ascii_alphanumeric);
+    let token = std::str::from_utf8(token).ok().filter(|_| plain);
+    let mut content = String::from("{\"title\":");
+    put_json(&mut content, title);
+    content.push_str(",\"content\":");
+    put_json(&mut content, body);
+    content.push_str(",\"status\":\"publish\"}");
+    Ok(CmsRequest {
+        step: CmsStep::Submit,
+        target: match kind {
+            NodeKind::Story => rule.story.to_owned(),
+            NodeKind::Page => rule.page.to_owned(),
+        },
+        content: Some(("application/json", content.into_bytes())),
+        header: Some((rule.header, token.ok_or(CmsFault::NoForm)?.to_owned())),
+    })
+}
+
+/// A text as JSON: what users write is printable, but for line feeds.
+fn put_json(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            '\n' => out.push_str("\\n"),
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+/// The id of the node that a service says it created: it is the first of the answer.
+fn service_created(answer: &CmsAnswer<'_>) -> Result<u64, CmsFault> {
+    if answer.status != 201 {
+        return Err(match answer.status {
+            200 => CmsFault::FormAgain,
+            status => CmsFault::Status(status),
+        });
+    }
+    let digits = answer.body.strip_prefix(b"{\"id\":").unwrap_or_default();
+    let end = digits.iter().position(|byte| !byte.is_ascii_digit());
+    let digits = std::str::from_utf8(&digits[..end.unwrap_or(digits.len())]);
+    digits
+        .ok()
+        .and_then(|id| id.parse().ok())
+        .ok_or(CmsFault::Mark)
 }
 
 /// A page, and no redirect.

@@ -93,6 +93,8 @@ pub struct CmsUser {
     /// The operation that was last; none at the begin.
     last: Option<CmsOperation>,
     logged_in: bool,
+    /// Where it logs out, where the site has said so.
+    logout_link: Option<String>,
 }
 
 impl CmsUser {
@@ -110,6 +112,7 @@ impl CmsUser {
             created: 0,
             last: None,
             logged_in: false,
+            logout_link: None,
         }
     }
 
@@ -155,7 +158,9 @@ impl CmsUser {
             },
             CmsOperation::CreatePage => self.creation(NodeKind::Page),
             CmsOperation::CreateStory => self.creation(NodeKind::Story),
-            CmsOperation::Logout => CmsWork::Logout,
+            CmsOperation::Logout => CmsWork::Logout {
+                link: self.logout_link.clone(),
+            },
         }
     }
 
@@ -191,6 +196,11 @@ impl CmsUser {
             ),
             body: created_body(self.data.bits()),
         }
+    }
+
+    /// The site has said where the user logs out.
+    pub fn logs_out_at(&mut self, link: Option<String>) {
+        self.logout_link = link;
     }
 
     /// An operation went well.
@@ -340,7 +350,11 @@ mod tests {
         assert!(user.failed(true, OnError::Restart));
         assert!(!user.is_ready_for(CmsOperation::Logout));
         assert_eq!(user.step(&matrix), (None, CmsOperation::FrontPage));
-        assert_eq!(user.work(CmsOperation::Logout, &places()), CmsWork::Logout);
+        let logout = |link| CmsWork::Logout { link };
+        assert_eq!(user.work(CmsOperation::Logout, &places()), logout(None));
+        let link = Some("/out?token=1".to_owned());
+        user.logs_out_at(link.clone());
+        assert_eq!(user.work(CmsOperation::Logout, &places()), logout(link));
     }
 
     #[test]

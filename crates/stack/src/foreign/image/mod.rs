@@ -63,7 +63,7 @@ impl Stack for ImageStack {
     }
 
     fn serves(&self) -> &'static [WorkloadKind] {
-        &[WorkloadKind::Http]
+        &[WorkloadKind::Http, WorkloadKind::Cms]
     }
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {

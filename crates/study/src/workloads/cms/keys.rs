@@ -23,11 +23,23 @@ use crate::{
 };
 
 impl Named for Contract {
-    const NAMES: &'static [(&'static str, Self, &'static str)] = &[(
-        "smallcms",
-        Self::Smallcms,
-        "the sites that come with Rookery",
-    )];
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "smallcms",
+            Self::Smallcms,
+            "the sites that come with Rookery",
+        ),
+        (
+            "wordpress",
+            Self::Wordpress,
+            "WordPress; users create by its REST interface",
+        ),
+        (
+            "wordpress-forms",
+            Self::WordpressForms,
+            "WordPress; users create by the forms of its administration",
+        ),
+    ];
 }
 
 impl Named for CmsScatter {

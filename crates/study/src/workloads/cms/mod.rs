@@ -24,7 +24,7 @@ use crate::{
 pub(super) use keys::CmsKeys;
 
 /// The stacks that serve it.
-pub(super) const STACKS: [StackKind; 2] = [StackKind::Embedded, StackKind::Lamp];
+pub(super) const STACKS: [StackKind; 3] = [StackKind::Embedded, StackKind::Lamp, StackKind::Image];
 
 /// What a reader must know of limits on its operations.
 pub(super) const LIMITS: &str = "Content management: `operation` is any of the eight operations, \
@@ -120,6 +120,15 @@ impl WorkloadUse for CmsUse {
             let span = context.spans.nearest("workload.load_mode");
             let message = "`load_mode` is \"sql-script\", which only LAMP guests have";
             let help = "write `kind = \"lamp\"` in [stack], or leave `load_mode` out";
+            context.refuse::<()>(Code::Contradiction, span, message, help);
+        }
+        let own = self.contract == Contract::Smallcms;
+        let image = |stack: &StackUse| matches!(stack, StackUse::Image(_));
+        if !own && !sections.stack.is_none_or(image) {
+            let span = context.spans.nearest("workload.contract");
+            let name = self.contract.name();
+            let message = format!("`contract` is \"{name}\", which this stack does not keep");
+            let help = "write `kind = \"image\"` in [stack], as studies/cms-wordpress.toml does";
             context.refuse::<()>(Code::Contradiction, span, message, help);
         }
     }

@@ -35,8 +35,12 @@ pub(super) struct Broken {
 }
 
 impl Exchange<'_> {
-    /// Does the work.
-    pub(super) async fn perform(&self, line: &mut Line, work: CmsWork) -> Result<(), Broken> {
+    /// Does the work; gives where the user logs out, where it has logged in and the site says so.
+    pub(super) async fn perform(
+        &self,
+        line: &mut Line,
+        work: CmsWork,
+    ) -> Result<Option<String>, Broken> {
         let kind = match &work {
             CmsWork::Create { kind, .. } => Some(*kind),
             _ => None,
@@ -61,7 +65,7 @@ impl Exchange<'_> {
             self.link.worker.give_back(answer.kept);
             match next {
                 Ok(CmsNext::Ask(next)) => request = next,
-                Ok(CmsNext::Done) => return Ok(()),
+                Ok(CmsNext::Done) => return Ok(talk.logout_link().map(str::to_owned)),
                 Err(fault) => {
                     return Err(Broken {
                         fault: fault_of(fault),
@@ -158,6 +162,9 @@ impl Exchange<'_> {
             out.extend_from_slice(b"Cookie: ");
             out.extend_from_slice(cookies.header());
             out.extend_from_slice(b"\r\n");
+        }
+        if let Some((name, value)) = &request.header {
+            out.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
         }
         match &request.content {
             Some((kind, content)) => {

@@ -81,6 +81,10 @@ impl CmsVisitor {
             user: self.number,
         };
         let outcome = exchange.perform(&mut self.line, work).await;
+        if let Ok(Some(link)) = &outcome {
+            self.user.logs_out_at(Some(link.clone()));
+        }
+        let outcome = outcome.map(drop);
         let fault = outcome.as_ref().err().map(|broken| broken.fault);
         let written = client.close_operation(id_of(operation), sent, fault);
         // Only a creation that ended without an answer is still open.

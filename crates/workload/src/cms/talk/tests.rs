@@ -210,7 +210,7 @@ fn a_redirect_to_another_site_is_never_followed() {
 
 #[test]
 fn a_logout_is_two_requests() {
-    let (mut talk, first) = begin(Contract::Smallcms, CmsWork::Logout);
+    let (mut talk, first) = begin(Contract::Smallcms, CmsWork::Logout { link: None });
     assert_eq!(
         (first.step, first.target.as_str()),
         (CmsStep::Submit, "/cms/logout.php")
@@ -220,7 +220,7 @@ fn a_logout_is_two_requests() {
         talk.answered(&page("<body class=\"anonymous\">")),
         Ok(CmsNext::Done)
     );
-    let (mut talk, _) = begin(Contract::Smallcms, CmsWork::Logout);
+    let (mut talk, _) = begin(Contract::Smallcms, CmsWork::Logout { link: None });
     assert_eq!(talk.answered(&status(403)), Err(CmsFault::Status(403)));
 }
 
@@ -236,4 +236,86 @@ fn references_are_resolved_within_the_site() {
     ] {
         assert_eq!(within_site(reference, "/cms/a.php?kind=page"), target);
     }
+}
+
+const WORDPRESS_ADMIN: &str = "<li id=\"wp-admin-bar-logout\"><a \
+                               href=\"http://h/wp-login.php?action=logout&#038;_wpnonce=a1\">";
+
+#[test]
+fn wordpress_says_to_each_user_where_it_logs_out() {
+    let (mut talk, first) = begin(Contract::Wordpress, login());
+    assert_eq!(first.target, "/wp-login.php");
+    let form = "<form name=\"loginform\" id=\"loginform\" action=\"http://h/wp-login.php\" \
+                method=\"post\"><input type=\"hidden\" name=\"testcookie\" value=\"1\">";
+    let sent = ask(talk.answered(&page(form)));
+    assert_eq!(
+        content(&sent),
+        "testcookie=1&wp-submit=Log+In&log=user00001&pwd=password"
+    );
+    ask(talk.answered(&redirect("/wp-admin/")));
+    assert_eq!(talk.answered(&page(WORDPRESS_ADMIN)), Ok(CmsNext::Done));
+    let link = talk.logout_link().map(str::to_owned);
+    assert_eq!(
+        link.as_deref(),
+        Some("/wp-login.php?action=logout&_wpnonce=a1")
+    );
+    let (_, out) = begin(Contract::Wordpress, CmsWork::Logout { link });
+    assert_eq!(out.target, "/wp-login.php?action=logout&_wpnonce=a1");
+    let (_, out) = begin(Contract::Wordpress, CmsWork::Logout { link: None });
+    assert_eq!(out.target, "/wp-login.php?action=logout");
+}
+
+#[test]
+fn wordpress_creates_by_a_call_with_the_token_of_the_session() {
+    let (mut talk, first) = begin(Contract::Wordpress, story());
+    assert_eq!(first.target, "/wp-admin/admin-ajax.php?action=rest-nonce");
+    let sent = ask(talk.answered(&page("0123456789")));
+    assert_eq!(sent.target, "/wp-json/wp/v2/posts");
+    assert_eq!(sent.header, Some(("X-WP-Nonce", "0123456789".to_owned())));
+    assert_eq!(
+        content(&sent),
+        "{\"title\":\"7-0-1\",\"content\":\"<p>Two words</p>\",\"status\":\"publish\"}"
+    );
+    assert!(talk.is_creating());
+    let made = CmsAnswer {
+        status: 201,
+        location: None,
+        body: b"{\"id\":1507,\"date\":\"2009\"}",
+    };
+    let seen = ask(talk.answered(&made));
+    assert!(talk.is_created());
+    assert_eq!(seen.target, "/archives/1507");
+    assert_eq!(talk.answered(&page("<h1>7-0-1</h1>")), Ok(CmsNext::Done));
+    let (mut talk, _) = begin(Contract::Wordpress, story());
+    assert_eq!(talk.answered(&status(400)), Err(CmsFault::Status(400)));
+    let (mut talk, _) = begin(Contract::Wordpress, story());
+    ask(talk.answered(&page("0123456789")));
+    let denied = talk.answered(&status(401)).expect_err("denied");
+    assert!(denied == CmsFault::Status(401) && denied.refuses());
+}
+
+#[test]
+fn wordpress_takes_the_form_of_its_administration() {
+    let (mut talk, first) = begin(Contract::WordpressForms, story());
+    assert_eq!(first.target, "/wp-admin/post-new.php");
+    let form = "<form class=\"metabox-base-form\"><input type=\"hidden\" name=\"_wpnonce\" \
+                value=\"n1\"><input type=\"hidden\" name=\"post_ID\" value=\"1508\">";
+    let sent = ask(talk.answered(&page(form)));
+    assert_eq!(sent.target, "/wp-admin/post.php");
+    assert!(content(&sent).starts_with("_wpnonce=n1&post_ID=1508&action=editpost&"));
+    assert!(content(&sent).contains("&post_title=7-0-1&content=%3Cp%3E"));
+}
+
+#[test]
+fn the_first_page_of_the_list_of_wordpress_is_its_front_page() {
+    let (mut talk, first) = begin(Contract::Wordpress, CmsWork::Listing(0));
+    assert_eq!(first.target, "/");
+    let front = "<body class=\"home blog\">";
+    assert_eq!(talk.answered(&page(front)), Ok(CmsNext::Done));
+    let (mut talk, first) = begin(Contract::Wordpress, CmsWork::Listing(4));
+    assert_eq!(first.target, "/page/5/");
+    assert_eq!(
+        talk.answered(&page("<body class=\"home blog paged paged-5 x\">")),
+        Ok(CmsNext::Done)
+    );
 }
