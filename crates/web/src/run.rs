@@ -43,7 +43,7 @@ pub fn run(
 }
 
 /// Like [`run`], for one of several drivers that carry the load of `config` together: this one's
-/// threads are on the CPUs of `config`. What each recorded is merged by [`Recordings`].
+/// threads are on the CPUs of `config`. What each recorded is merged by [`merge`](crate::merge()).
 ///
 /// # Errors
 /// As [`run`].
