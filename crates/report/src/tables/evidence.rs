@@ -138,8 +138,8 @@ pub(crate) fn facts(run: &Run, zone: &Zone) -> Vec<Fact> {
         fact(
             "Driver",
             format!(
-                "on CPUs {}; request limit {}",
-                cpu_list(&plan.driver_cpus),
+                "{}; request limit {}",
+                driver_place(&plan.driver_cpus),
                 time(load.timeout)
             ),
         ),
@@ -148,6 +148,15 @@ pub(crate) fn facts(run: &Run, zone: &Zone) -> Vec<Fact> {
             limits::of_run(run).unwrap_or_else(|| "none".to_owned()),
         ),
     ]
+}
+
+/// Where the driver is: it has no CPUs here where other machines have it.
+fn driver_place(cpus: &[u32]) -> String {
+    if cpus.is_empty() {
+        "on other machines, which the notes name".to_owned()
+    } else {
+        format!("on CPUs {}", cpu_list(cpus))
+    }
 }
 
 /// The kinds of guests of all variants, each once.
@@ -417,4 +426,15 @@ pub(crate) fn troubles(run: &Run) -> Vec<Trouble> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_without_cpus_here_is_elsewhere() {
+        assert_eq!(driver_place(&[2, 3]), "on CPUs 2, 3");
+        assert!(driver_place(&[]).starts_with("on other machines"));
+    }
 }
