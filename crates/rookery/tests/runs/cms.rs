@@ -196,7 +196,7 @@ fn too_many_wrong_passwords_keep_users_out_and_are_told_apart() {
             "think_time = \"20ms\", wrong_logins = 1.0, on_error = \"continue\"",
         ),
         // It is so from the begin of the window on.
-        ("settle = \"2s\"", "settle = \"10s\""),
+        ("settle = \"2s\"", "settle = \"40s\""),
         ("\"30s\"", "\"5s\""),
         ("errors = 0.001", "errors = 1.0, min_operations = 5"),
     ] {

@@ -132,7 +132,7 @@ fn content_management(contract: &str) -> String {
         ),
         (
             "[guest]",
-            "[qos]\nerrors = 0.001\nmin_operations = 10\n\n[host]\nother_work = 1\n\n[guest]"
+            "[qos]\nerrors = 0.001\noperation = { p90 = \"4s\" }\n\n[host]\nother_work = 1\n\n[guest]"
                 .to_owned(),
         ),
     ] {
