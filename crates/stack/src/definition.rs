@@ -20,17 +20,22 @@ pub trait Stack: Send + Sync {
     fn serves(&self) -> &'static [WorkloadKind];
 
     /// Whether this host has what the stack needs in guests of `kind`, with `templates` as far as
-    /// they are built. Changes nothing.
+    /// they are built. Changes nothing. Unless a stack says otherwise it brings all it needs.
     ///
     /// # Errors
     /// What is missing.
-    fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError>;
+    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), StackError> {
+        Ok(())
+    }
 
-    /// Whether what is asked of guest `index` of `point` has a value there.
+    /// Whether what is asked of guest `index` of `point` has a value there. Unless a stack says
+    /// otherwise it has no settings beyond those of the study.
     ///
     /// # Errors
     /// The setting and what is wrong with it.
-    fn check_settings(&self, point: &Point, index: usize) -> Result<(), StackError>;
+    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), StackError> {
+        Ok(())
+    }
 
     /// Build the template with a database of `data`, or find it built.
     ///

@@ -48,7 +48,7 @@ pub use api::{
 pub use audit::OrderAudit;
 pub use definition::Stack;
 pub use error::StackError;
-pub use http_server::{NoTls, ServerCertificate, StopSignal};
+pub use http_server::{NoTls, ServerCertificate, ServerError, StopSignal};
 pub use open::{OpenStack, open, open_part, open_without_database};
 pub use service::Service;
 pub use supervised::SupervisedService;

@@ -254,7 +254,10 @@ fn unconnected(measurement: &Measurement) -> Option<Fault> {
     (users > 0).then(|| {
         Fault::new(
             FaultCode::Unconnected,
-            format!("{users} users never connected"),
+            match users {
+                1 => "1 user never connected".to_owned(),
+                users => format!("{users} users never connected"),
+            },
         )
     })
 }
@@ -534,7 +537,7 @@ pub(crate) mod tests {
             ),
             (
                 |m| m.driver.unconnected_users = 1,
-                Some("1 users never connected"),
+                Some("1 user never connected"),
             ),
             (
                 |m| {

@@ -25,6 +25,7 @@ pub(super) fn load(request: &LoadRequest<'_>, wanted: &Web2005Use, dataset: WebD
             secure: wanted
                 .encrypted
                 .then(|| SocketAddr::new(address.ip(), TLS_PORT)),
+            profile: wanted.profile,
             think: wanted.think,
             connections: wanted.connections,
             receive_rate: wanted.receive_rate,

@@ -39,11 +39,10 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self::excusing(Excuses::Machine)
+        Self::on(Turn::alone(), Excuses::Machine)
     }
 
-    fn excusing(excuses: Excuses) -> Self {
-        let turn = Turn::take();
+    fn on(turn: Turn, excuses: Excuses) -> Self {
         Self {
             dir: tempfile::tempdir().expect("a temporary directory"),
             excuses,
@@ -54,12 +53,18 @@ impl Place {
     /// A place for studies that look for the edge, and so go beyond it: a trial may also be void
     /// because the system does not keep up with its load.
     pub(crate) fn overloaded() -> Self {
-        Self::excusing(Excuses::Overload)
+        Self::on(Turn::alone(), Excuses::Overload)
+    }
+
+    /// A place for what only computes, on a simulated host or from stored runs: several of them have
+    /// their turn at the same time. A trial may be void because the system does not keep up.
+    pub(crate) fn computing() -> Self {
+        Self::on(Turn::shared(), Excuses::Overload)
     }
 
     /// A place for a run whose first trial the test itself spoils.
     pub(crate) fn with_planted_fault() -> Self {
-        Self::excusing(Excuses::FirstTrial)
+        Self::on(Turn::alone(), Excuses::FirstTrial)
     }
 
     /// The command `rookery ARGS` in this place. Where root may have it so, it is preferred to other

@@ -3,30 +3,46 @@
 use std::{
     cell::{Cell, RefCell},
     marker::PhantomData,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-static MACHINE: Mutex<()> = Mutex::new(());
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// What a thread holds while it has its turn.
+enum Held {
+    Alone(#[expect(dead_code, reason = "it is held")] RwLockWriteGuard<'static, ()>),
+    Shared(#[expect(dead_code, reason = "it is held")] RwLockReadGuard<'static, ()>),
+}
 
 thread_local! {
-    static HELD: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The machine is this thread's alone while it lives, in a binary that says so
-/// (`ONE_AT_A_TIME`). A thread that has its turn may take it again.
+/// The machine is this thread's alone while it lives, or its and that of others that compute, in a
+/// binary that says so (`ONE_AT_A_TIME`). A thread that has its turn may take it again.
 pub(crate) struct Turn {
     /// It belongs to the thread that took it.
-    _thread: PhantomData<MutexGuard<'static, ()>>,
+    _thread: PhantomData<RwLockWriteGuard<'static, ()>>,
 }
 
 impl Turn {
-    pub(crate) fn take() -> Self {
+    /// For what measures, or looks at the whole host.
+    pub(crate) fn alone() -> Self {
+        Self::take(|| Held::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// For what only computes: whatever else goes on, its results are the same.
+    pub(crate) fn shared() -> Self {
+        Self::take(|| Held::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// A test that failed did not spoil the machine for the next.
+    fn take(hold: impl FnOnce() -> Held) -> Self {
         if crate::ONE_AT_A_TIME {
             if DEPTH.get() == 0 {
-                // A test that failed did not spoil the machine for the next.
-                let guard = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-                HELD.set(Some(guard));
+                let held = hold();
+                HELD.set(Some(held));
             }
             DEPTH.set(DEPTH.get() + 1);
         }

@@ -159,7 +159,7 @@ vcpus = 2
 
 #[test]
 fn on_a_simulated_host_ten_percent_are_ten_percent() {
-    let place = Place::new();
+    let place = Place::computing();
     let (base, again) = (
         run(&place, "base.toml", &simulated(1, "40ms")),
         run(&place, "again.toml", &simulated(2, "40ms")),

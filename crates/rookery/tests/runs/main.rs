@@ -47,6 +47,7 @@ mod void;
 mod walk;
 mod web2005;
 mod web2005_bytes;
+mod web2005_modern;
 mod web2005_planted;
 mod web2005_tls;
 mod wish;

@@ -28,9 +28,8 @@ fn study() -> String {
             "think_time = \"200ms\"".to_owned(),
             "think_time = \"20ms\"".to_owned(),
         ),
-        ("settle = \"4s\"".to_owned(), "settle = \"2s\"".to_owned()),
-        ("steady = \"15s\"".to_owned(), "steady = \"5s\"".to_owned()),
-        ("repeats = 3".to_owned(), "repeats = 4".to_owned()),
+        ("settle = \"4s\"".to_owned(), "settle = \"1s\"".to_owned()),
+        ("steady = \"15s\"".to_owned(), "steady = \"4s\"".to_owned()),
         ("p90 = \"1s\"".to_owned(), "p90 = \"20s\"".to_owned()),
         (
             "[[layout]]".to_owned(),

@@ -70,7 +70,7 @@ fn a_real_ladder_is_fitted_below_and_predicted_above() {
 
 /// The demonstration on a simulated host: always the same run, in seconds.
 fn demonstration() -> Place {
-    let place = Place::new();
+    let place = Place::computing();
     let output = place
         .rookery(&["demo-lab", "-q"])
         .output()

@@ -32,7 +32,7 @@ steady = "60s"
 
 /// Runs a study to its end and gives its export.
 fn run(text_of_study: &str) -> Value {
-    let place = Place::overloaded();
+    let place = Place::computing();
     let path = place.study("search.toml", text_of_study);
     let output = place
         .rookery(&["run", &path, "-q"])
@@ -116,7 +116,7 @@ fn a_ladder_is_learnt_before_the_first_probe() {
 fn an_interrupted_search_goes_on_as_if_nothing_had_been() {
     let text_of_study = study("[load.search]\nto = 1000", 0.03);
     let whole = trials(&run(&text_of_study));
-    let place = Place::overloaded();
+    let place = Place::computing();
     let path = place.study("search.toml", &text_of_study);
     let mut child = place
         .rookery(&["run", &path, "--json"])
@@ -211,7 +211,7 @@ fn real_guests_are_searched_as_simulated_ones_are() {
 
 #[test]
 fn a_search_that_cannot_plan_its_next_load_ends_with_a_note() {
-    let place = Place::overloaded();
+    let place = Place::computing();
     // Around 37 users the rule leaves less memory than a guest needs.
     let text_of_study = study("[load.search]\nto = 63", 0.0)
         .replace("8ms", "60ms")

@@ -154,7 +154,7 @@ fn told(place: &Place, args: &[&str]) -> String {
 
 #[test]
 fn runs_of_an_earlier_version_are_reported_exported_and_compared() {
-    let place = Place::new();
+    let place = Place::computing();
     for (name, title, figure) in [
         ("bare", "Bare embedded shops", "15030 (14820 to 15240)"),
         (

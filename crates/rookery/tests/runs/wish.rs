@@ -31,7 +31,7 @@ ramp_up = "2s"
 
 /// A run that went to its end, with what its report says.
 fn run(text_of_study: &str) -> (Place, String) {
-    let place = Place::overloaded();
+    let place = Place::computing();
     let path = place.study("wish.toml", text_of_study);
     let output = place
         .rookery(&["run", &path, "-q"])
@@ -153,7 +153,7 @@ fn written_times_stay_and_need_no_pilots() {
 fn a_killed_run_goes_on_with_the_times_that_were_chosen() {
     let text_of_study = study("precision = { throughput = \"3%\", p95 = \"10%\" }", 0.02);
     let (whole, _) = run(&text_of_study);
-    let place = Place::overloaded();
+    let place = Place::computing();
     let path = place.study("wish.toml", &text_of_study);
     // In its two pilots, and again among the trials that follow from them.
     let resume = ["run", "--resume", "wish.toml", "--json"];

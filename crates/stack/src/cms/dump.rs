@@ -297,7 +297,7 @@ mod tests {
             .sum();
         assert_eq!(bytes, first.bytes);
         let again = write_dump(dir.path(), &DATA, &|_| ControlFlow::Continue(()));
-        assert!(matches!(again, Err(CmsError::File { .. })), "{again:?}");
+        assert!(matches!(again, Err(CmsError::Server(_))), "{again:?}");
     }
 
     #[test]
@@ -342,6 +342,6 @@ mod tests {
     fn who_wants_no_more_ends_it() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let ended = write_dump(dir.path(), &DATA, &|_| ControlFlow::Break(()));
-        assert!(matches!(ended, Err(CmsError::File { .. })), "{ended:?}");
+        assert!(matches!(ended, Err(CmsError::Server(_))), "{ended:?}");
     }
 }

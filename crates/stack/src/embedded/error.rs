@@ -1,7 +1,10 @@
 //! What can go wrong with the embedded stack: what and where.
 
+use std::{io, path::PathBuf};
+
 use rookery_diagnosis::Diagnosis;
-use std::{io, net::SocketAddr, path::PathBuf};
+
+use crate::http_server::ServerError;
 
 /// An error of loading, serving or auditing.
 #[derive(Debug, thiserror::Error)]
@@ -48,22 +51,12 @@ pub enum EmbeddedError {
         /// The system's own words.
         source: io::Error,
     },
-    /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address asked for.
-        address: SocketAddr,
-        /// The system's own words.
-        source: io::Error,
-    },
-    /// A thread of the server could not be started.
-    #[error("cannot start the server's {what}: {source}")]
-    Thread {
-        /// Which one.
-        what: &'static str,
-        /// The system's own words.
-        source: io::Error,
-    },
+    /// A thread or an address of the server.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The thread that writes cannot be started.
+    #[error("cannot start the server's writer: {0}")]
+    Writer(#[source] io::Error),
     /// The writer thread ended by a bug of ours.
     #[error("the writer thread of {path} ended unexpectedly; committed orders are safe", path = .0.display())]
     WriterLost(PathBuf),
@@ -78,8 +71,8 @@ impl Diagnosis for EmbeddedError {
             Self::SizeMismatch { .. } => "embedded::size-mismatch",
             Self::Database { .. } => "embedded::database",
             Self::File { .. } => "embedded::file",
-            Self::Listen { .. } => "embedded::listen",
-            Self::Thread { .. } => "embedded::thread",
+            Self::Server(error) => error.code(),
+            Self::Writer(_) => "embedded::thread",
             Self::WriterLost(_) => "embedded::writer-lost",
         }
     }
@@ -88,16 +81,14 @@ impl Diagnosis for EmbeddedError {
         let help = match self {
             Self::Exists(_) => "remove it, or choose another file".to_owned(),
             Self::Missing(_) => "load one there first: `rookery app dvdstore --size 10MB` does, \
-                                 with this \
-    --database"
+                                 with this --database"
                 .to_owned(),
             Self::Foreign { .. } => "load it anew".to_owned(),
             Self::SizeMismatch { .. } => "load the database anew".to_owned(),
             Self::Database { .. } => "check that the file is a database that you may write, and \
-                                      that its disk has \
-    room"
+                                      that its disk has room"
                 .to_owned(),
-            Self::Listen { .. } => "choose a free port of an address of this machine".to_owned(),
+            Self::Server(error) => return error.help(),
             Self::WriterLost(_) => "report this as a defect".to_owned(),
             _ => return None,
         };

@@ -10,7 +10,7 @@ use super::{
     site::Site,
     writer::Writer,
 };
-use crate::http_server::{HttpServer, ListenError, StopSignal};
+use crate::http_server::{HttpServer, StopSignal};
 
 /// What to serve and where.
 #[derive(Clone, Debug)]
@@ -97,18 +97,6 @@ impl Server {
         writer
             .join()
             .unwrap_or(Err(EmbeddedError::WriterLost(database)))
-    }
-}
-
-impl From<ListenError> for EmbeddedError {
-    fn from(error: ListenError) -> Self {
-        match error {
-            ListenError::Workers(source) => Self::Thread {
-                what: "workers",
-                source,
-            },
-            ListenError::Address { address, source } => Self::Listen { address, source },
-        }
     }
 }
 

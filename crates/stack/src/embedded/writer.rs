@@ -130,10 +130,7 @@ impl Writer {
         let thread = Builder::new()
             .name("shop-writer".to_owned())
             .spawn(move || scribe.work(jobs))
-            .map_err(|source| EmbeddedError::Thread {
-                what: "writer",
-                source,
-            })?;
+            .map_err(EmbeddedError::Writer)?;
         Ok((
             Self {
                 jobs: sender,

@@ -34,11 +34,11 @@ pub(crate) struct FileBody {
 }
 
 impl FileBody {
-    /// The first `length` bytes of a file.
-    pub(crate) fn new(file: File, length: u64) -> Self {
+    /// `length` bytes of a file from byte `from` on.
+    pub(crate) fn new(file: File, from: u64, length: u64) -> Self {
         Self {
             file: Arc::new(file),
-            at: 0,
+            at: from,
             left: length,
             waiting: None,
         }
@@ -177,7 +177,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("file");
         std::fs::write(&path, bytes).expect("a file");
-        let body = FileBody::new(File::open(&path).expect("the file"), length);
+        let body = FileBody::new(File::open(&path).expect("the file"), 0, length);
         assert_eq!(body.left(), length);
         let body = SentBody::File(body);
         assert_eq!(body.size_hint().exact(), Some(length));

@@ -3,6 +3,7 @@
 
 mod body;
 mod certificate;
+mod error;
 mod message;
 mod patience;
 mod server;
@@ -11,10 +12,11 @@ mod stop;
 mod tls;
 
 pub(crate) use body::{FileBody, RepeatedBody};
+pub use error::ServerError;
 pub(crate) use message::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request};
+pub(crate) use server::HttpServer;
 #[cfg(test)]
 pub(crate) use server::sent;
-pub(crate) use server::{HttpServer, ListenError};
 pub(crate) use sessions::{SESSION_COOKIE, SessionId, Sessions, TooMany};
 pub use stop::StopSignal;
 pub use tls::{NoTls, ServerCertificate};

@@ -22,6 +22,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{
     body::SentBody,
+    error::ServerError,
     message::{Answer, AnswerBody, FullAnswer, HttpSite, Method, Request},
     patience::{LOOK_EVERY, Limits, Notes, PatientStream},
     stop::StopSignal,
@@ -49,22 +50,6 @@ const OTHER_FILES: u64 = 64;
 /// Pause of accepting when the process or the machine has no file or memory left for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Why a server cannot be.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ListenError {
-    /// The worker threads cannot be started.
-    #[error("cannot start the server's workers: {0}")]
-    Workers(#[source] io::Error),
-    /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}")]
-    Address {
-        /// The address asked for.
-        address: SocketAddr,
-        /// The system's own words.
-        source: io::Error,
-    },
-}
-
 /// A server that listens already: clients may connect, and are answered once it runs.
 pub(crate) struct HttpServer {
     listener: TcpListener,
@@ -85,7 +70,7 @@ impl HttpServer {
         address: SocketAddr,
         workers: usize,
         thread_name: &str,
-    ) -> Result<Self, ListenError> {
+    ) -> Result<Self, ServerError> {
         let workers = workers.max(1);
         let max_connections = raise_file_limit(workers);
         let runtime = Builder::new_multi_thread()
@@ -93,11 +78,11 @@ impl HttpServer {
             .thread_name(thread_name)
             .enable_all()
             .build()
-            .map_err(ListenError::Workers)?;
+            .map_err(ServerError::Workers)?;
         let listener = listen_within(&runtime, address)?;
         let address = listener
             .local_addr()
-            .map_err(|source| ListenError::Address { address, source })?;
+            .map_err(|source| ServerError::Listen { address, source })?;
         Ok(Self {
             listener,
             address,
@@ -116,7 +101,7 @@ impl HttpServer {
         self,
         address: SocketAddr,
         acceptor: TlsAcceptor,
-    ) -> Result<Self, ListenError> {
+    ) -> Result<Self, ServerError> {
         let listener = listen_within(&self.runtime, address)?;
         Ok(Self {
             encrypted: Some((listener, acceptor)),
@@ -176,9 +161,9 @@ impl HttpServer {
 }
 
 /// Listen on a runtime.
-fn listen_within(runtime: &Runtime, address: SocketAddr) -> Result<TcpListener, ListenError> {
+fn listen_within(runtime: &Runtime, address: SocketAddr) -> Result<TcpListener, ServerError> {
     let _context = runtime.enter();
-    listen(address).map_err(|source| ListenError::Address { address, source })
+    listen(address).map_err(|source| ServerError::Listen { address, source })
 }
 
 /// Allow this process as many files as the system lets it, and say how many connections that is.

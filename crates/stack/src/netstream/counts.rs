@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use super::NetstreamError;
+use crate::http_server::ServerError;
 
 /// What a server sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,9 +18,9 @@ impl Counts {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(super) fn write(&self, path: &Path) -> Result<(), NetstreamError> {
+    pub(super) fn write(&self, path: &Path) -> Result<(), ServerError> {
         fs::write(path, format!("{} {}\n", self.answers, self.bytes))
-            .map_err(NetstreamError::file(path, "writing the counts"))
+            .map_err(ServerError::file(path, "writing the counts"))
     }
 }
 
@@ -28,8 +28,8 @@ impl Counts {
 ///
 /// # Errors
 /// When there is no such file, or it holds no counts.
-pub fn read_counts(path: &Path) -> Result<Counts, NetstreamError> {
-    let fail = |error: io::Error| NetstreamError::file(path, "reading the counts")(error);
+pub fn read_counts(path: &Path) -> Result<Counts, ServerError> {
+    let fail = |error: io::Error| ServerError::file(path, "reading the counts")(error);
     let text = fs::read_to_string(path).map_err(fail)?;
     parse(&text).ok_or_else(|| fail(io::Error::other("it holds no two numbers")))
 }

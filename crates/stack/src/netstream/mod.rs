@@ -4,11 +4,9 @@
 //! can be compared with what connections received.
 
 mod counts;
-mod error;
 mod server;
 
 pub use counts::{Counts, read_counts};
-pub use error::NetstreamError;
 pub use server::{ServeConfig, Server};
 
 /// Port of the service within a guest.

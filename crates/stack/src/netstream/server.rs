@@ -15,10 +15,10 @@ use hyper::{
 };
 use rookery_workload::netstream::{EXCHANGE_PATH, ExchangeSize, HEALTH_PATH};
 
-use super::{Counts, NetstreamError};
+use super::Counts;
 use crate::http_server::{
     Answer, AnswerBody, Content, FullAnswer, HttpServer, HttpSite, Method, RepeatedBody, Request,
-    StopSignal,
+    ServerError, StopSignal,
 };
 
 /// A piece of an answer: what iperf3 writes at a time. It stays in the cache of a CPU.
@@ -47,7 +47,7 @@ impl Server {
     ///
     /// # Errors
     /// When the address is taken.
-    pub fn bind(config: &ServeConfig) -> Result<Self, NetstreamError> {
+    pub fn bind(config: &ServeConfig) -> Result<Self, ServerError> {
         Ok(Self {
             http: HttpServer::bind(config.listen, config.workers, "netstream-worker")?,
             site: Arc::new(ExchangeSite::new()),
@@ -66,7 +66,7 @@ impl Server {
     ///
     /// # Errors
     /// When the counts cannot be written.
-    pub fn run(self, stop: &StopSignal) -> Result<(), NetstreamError> {
+    pub fn run(self, stop: &StopSignal) -> Result<(), ServerError> {
         let site = Arc::clone(&self.site);
         self.http.run(self.site, stop);
         site.counts().write(&self.counts)

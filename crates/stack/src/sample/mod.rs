@@ -4,7 +4,6 @@
 //! survives the death of its guest. [`load()`] makes the file, [`Server`] answers from it, and
 //! [`count`] looks at what a load left.
 
-mod error;
 mod records;
 mod server;
 
@@ -12,7 +11,8 @@ use std::path::Path;
 
 use rookery_workload::sample::SampleData;
 
-pub use error::SampleError;
+use crate::http_server::ServerError;
+
 pub use records::{Counted, count, load};
 pub use server::{ServeConfig, Server};
 
@@ -51,6 +51,6 @@ pub fn guest_args(workers: usize) -> Vec<String> {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(crate) fn count_in(directory: &Path, data: SampleData) -> Result<Counted, SampleError> {
+pub(crate) fn count_in(directory: &Path, data: SampleData) -> Result<Counted, ServerError> {
     count(&directory.join(RECORDS_FILE), data)
 }

@@ -9,7 +9,7 @@ use std::{
 
 use rookery_workload::sample::SampleData;
 
-use super::SampleError;
+use crate::http_server::ServerError;
 
 /// Longest text of a record, bytes.
 pub(super) const MOST_TEXT_BYTES: usize = 1024;
@@ -18,7 +18,7 @@ pub(super) const MOST_TEXT_BYTES: usize = 1024;
 ///
 /// # Errors
 /// When the file is there already or cannot be written.
-pub fn load(path: &Path, data: SampleData) -> Result<(), SampleError> {
+pub fn load(path: &Path, data: SampleData) -> Result<(), ServerError> {
     let write = || {
         let mut out = BufWriter::new(File::create_new(path)?);
         for number in 1..=data.records {
@@ -28,7 +28,7 @@ pub fn load(path: &Path, data: SampleData) -> Result<(), SampleError> {
             .map_err(io::IntoInnerError::into_error)?
             .sync_all()
     };
-    write().map_err(SampleError::file(path, "writing the records"))
+    write().map_err(ServerError::file(path, "writing the records"))
 }
 
 /// What a load left in a file of records.
@@ -47,8 +47,8 @@ pub struct Counted {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn count(path: &Path, data: SampleData) -> Result<Counted, SampleError> {
-    let text = fs::read(path).map_err(SampleError::file(path, "reading the records"))?;
+pub fn count(path: &Path, data: SampleData) -> Result<Counted, ServerError> {
+    let text = fs::read(path).map_err(ServerError::file(path, "reading the records"))?;
     let mut counted = Counted::default();
     let mut lines = whole_lines(&text);
     for number in 1..=data.records {
@@ -95,8 +95,8 @@ impl Records {
     ///
     /// # Errors
     /// When the file is missing or cannot be read and written.
-    pub(super) fn open(path: &Path) -> Result<Self, SampleError> {
-        let text = fs::read(path).map_err(SampleError::file(path, "reading the records"))?;
+    pub(super) fn open(path: &Path) -> Result<Self, ServerError> {
+        let text = fs::read(path).map_err(ServerError::file(path, "reading the records"))?;
         let texts: Vec<Box<str>> = whole_lines(&text)
             .map(|line| String::from_utf8_lossy(line).into())
             .collect();
@@ -108,7 +108,7 @@ impl Records {
             .append(true)
             .open(path)
             .and_then(|file| file.set_len(end).map(|()| file))
-            .map_err(SampleError::file(path, "opening the records for writing"))?;
+            .map_err(ServerError::file(path, "opening the records for writing"))?;
         Ok(Self {
             texts: RwLock::new(texts),
             file: Mutex::new(RecordFile { file, end }),

@@ -4,11 +4,10 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use rookery_workload::sample::{HEALTH_PATH, LIST_PATH, RECORD_PATH, WRITE_PATH};
 
-use super::{
-    SampleError,
-    records::{MOST_TEXT_BYTES, Records},
+use super::records::{MOST_TEXT_BYTES, Records};
+use crate::http_server::{
+    Answer, Content, HttpServer, HttpSite, Method, Request, ServerError, StopSignal,
 };
-use crate::http_server::{Answer, Content, HttpServer, HttpSite, Method, Request, StopSignal};
 
 /// Most records of a list.
 const MOST_LISTED: u32 = 1000;
@@ -35,7 +34,7 @@ impl Server {
     ///
     /// # Errors
     /// When the records cannot be read, or the address is taken.
-    pub fn bind(config: &ServeConfig) -> Result<Self, SampleError> {
+    pub fn bind(config: &ServeConfig) -> Result<Self, ServerError> {
         let records = Arc::new(Records::open(&config.records)?);
         Ok(Self {
             http: HttpServer::bind(config.listen, config.workers, "sample-worker")?,

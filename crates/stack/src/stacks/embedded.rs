@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
+use rookery_guest::{Fill, FillError, Guest, Health, Recipe, Template};
 use rookery_stats::DatabaseLoad;
 use rookery_study::{Pages, Point, PointData, Study, WorkloadKind};
 use rookery_workload::dvdstore::{Size, WordLists};
@@ -53,16 +53,6 @@ impl Stack for EmbeddedStack {
 
     fn serves(&self) -> &'static [WorkloadKind] {
         PAGES
-    }
-
-    /// It brings all it needs.
-    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), StackError> {
-        Ok(())
-    }
-
-    /// It has no settings beyond those of the study.
-    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), StackError> {
-        Ok(())
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {

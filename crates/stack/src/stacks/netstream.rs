@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use rookery_guest::{Fill, FillError, Kind, Recipe};
+use rookery_guest::{Fill, FillError, Recipe};
 use rookery_stats::DatabaseLoad;
-use rookery_study::{NetstreamUse, Point, PointData, Study, Workload, WorkloadKind};
+use rookery_study::{NetstreamUse, PointData, Study, Workload, WorkloadKind};
 
 use crate::{
     BuiltStack, DatabaseLoader, Stack, StackContext, StackError,
@@ -45,16 +45,6 @@ impl Stack for NetstreamStack {
 
     fn serves(&self) -> &'static [WorkloadKind] {
         BUNDLED
-    }
-
-    /// It brings all it needs.
-    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), StackError> {
-        Ok(())
-    }
-
-    /// It has no settings beyond those of the study.
-    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), StackError> {
-        Ok(())
     }
 
     fn build(

@@ -2,9 +2,9 @@
 
 use std::{fs, path::Path, time::Instant};
 
-use rookery_guest::{Fill, FillError, Kind, Recipe};
+use rookery_guest::{Fill, FillError, Recipe};
 use rookery_stats::DatabaseLoad;
-use rookery_study::{Point, PointData, SampleUse, Study, Workload, WorkloadKind};
+use rookery_study::{PointData, SampleUse, Study, Workload, WorkloadKind};
 
 use rookery_workload::sample::SampleData;
 
@@ -48,16 +48,6 @@ impl Stack for SampleStack {
 
     fn serves(&self) -> &'static [WorkloadKind] {
         BUNDLED
-    }
-
-    /// It brings all it needs.
-    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), StackError> {
-        Ok(())
-    }
-
-    /// It has no settings beyond those of the study.
-    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), StackError> {
-        Ok(())
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {

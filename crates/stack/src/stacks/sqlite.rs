@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
+use rookery_guest::{Fill, FillError, Guest, Health, Recipe, Template};
 use rookery_oltp::{
     Target,
     sqlite::{self, Durability, HEALTH_PATH, PORT, ServeConfig, local_target, with_server},
@@ -66,16 +66,6 @@ impl Stack for SqliteStack {
 
     fn serves(&self) -> &'static [WorkloadKind] {
         DATABASE_WORKLOADS
-    }
-
-    /// It brings all it needs.
-    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), StackError> {
-        Ok(())
-    }
-
-    /// It has no settings beyond those of the study.
-    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), StackError> {
-        Ok(())
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {

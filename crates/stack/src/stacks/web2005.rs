@@ -5,7 +5,7 @@ mod lamp;
 
 use std::{path::Path, time::Instant};
 
-use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
+use rookery_guest::{Fill, FillError, Guest, Health, Recipe, Template};
 use rookery_stats::DatabaseLoad;
 use rookery_study::{Point, PointData, Study, Vcpus, Web2005Use, WorkloadKind};
 use rookery_workload::web2005::{Model, WebDataset, files::Shape};
@@ -100,16 +100,6 @@ impl Stack for WebStack {
 
     fn serves(&self) -> &'static [WorkloadKind] {
         PAGES
-    }
-
-    /// It brings all it needs.
-    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), StackError> {
-        Ok(())
-    }
-
-    /// It has no settings beyond those of the study.
-    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), StackError> {
-        Ok(())
     }
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
@@ -238,6 +228,7 @@ impl ClonedGuests for WebGuests {
                 point.only_group().vcpus.whole_cpus() as usize,
                 None,
                 self.stack.wanted.encrypted,
+                self.stack.wanted.profile,
                 self.stack.extra(point.only_group().vcpus),
             ),
             files: Vec::new(),

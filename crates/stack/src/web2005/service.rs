@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use rookery_workload::web2005::files::Shape;
+use rookery_workload::web2005::{Profile, files::Shape};
 
 use super::ExtraTime;
 
@@ -53,6 +53,7 @@ pub fn page_args(
     workers: usize,
     backend: Option<SocketAddr>,
     encrypted: bool,
+    profile: Profile,
     extra: ExtraTime,
 ) -> Vec<String> {
     let mut args = vec!["app".to_owned(), "web2005".to_owned()];
@@ -74,6 +75,9 @@ pub fn page_args(
     }
     if encrypted {
         args.extend(["--tls-listen".to_owned(), format!("{{address}}:{TLS_PORT}")]);
+    }
+    if profile.modern().is_some() {
+        args.extend(["--profile", profile.name()].map(str::to_owned));
     }
     for (name, time) in [("--extra-cpu", extra.cpu), ("--extra-wait", extra.wait)] {
         if !time.is_zero() {
@@ -113,13 +117,14 @@ pub fn besim_args(shape: &Shape, scale: f64, listen: &str, workers: usize) -> Ve
 mod tests {
     use std::time::Duration;
 
-    use rookery_workload::web2005::Model;
+    use rookery_workload::web2005::{Model, ModernBrowser};
 
     use super::*;
 
     #[test]
     fn guests_are_given_what_they_serve() {
         let shape = Shape::new(Model::Banking, 10, 0.1, 7).expect("a shape");
+        let modern = Profile::Modern(ModernBrowser::default());
         let extra = ExtraTime {
             cpu: Duration::from_micros(200),
             wait: Duration::from_millis(20),
@@ -127,14 +132,23 @@ mod tests {
             processors: 4,
         };
         assert_eq!(
-            page_args(&shape, 0.1, 2, None, true, extra).join(" "),
+            page_args(&shape, 0.1, 2, None, true, modern, extra).join(" "),
             "app web2005 --model banking --sessions 10 --scale 0.1 --seed 7 \
              --files {shared} --listen {listen} --workers 2 --ledger {data}/ledger.txt \
-             --tls-listen {address}:8443 --extra-cpu 200us --extra-wait 20000us --processors 4 \
+             --tls-listen {address}:8443 --profile modern --extra-cpu 200us --extra-wait 20000us --processors 4 \
              --serial-share 0.25"
         );
         let backend = SocketAddr::from(([10, 77, 0, 2], BESIM_PORT));
-        let args = page_args(&shape, 0.1, 1, Some(backend), false, ExtraTime::default()).join(" ");
+        let args = page_args(
+            &shape,
+            0.1,
+            1,
+            Some(backend),
+            false,
+            Profile::default(),
+            ExtraTime::default(),
+        )
+        .join(" ");
         assert!(
             args.ends_with("--workers 1 --besim 10.77.0.2:8081"),
             "{args}"

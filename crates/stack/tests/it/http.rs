@@ -85,7 +85,10 @@ fn what_is_too_much_or_no_request_is_refused() {
 
 #[test]
 fn a_server_needs_a_database_and_an_address() {
-    use rookery_stack::embedded::{EmbeddedError, Server};
+    use rookery_stack::{
+        ServerError,
+        embedded::{EmbeddedError, Server},
+    };
     let (dir, database) = database();
     let missing = config(dir.path().join("none"), Pages::Corrected);
     assert!(matches!(
@@ -97,7 +100,7 @@ fn a_server_needs_a_database_and_an_address() {
     taken.listen = server.address;
     assert!(matches!(
         Server::bind(&taken).err(),
-        Some(EmbeddedError::Listen { .. })
+        Some(EmbeddedError::Server(ServerError::Listen { .. }))
     ));
     server.stop();
 }

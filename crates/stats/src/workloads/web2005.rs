@@ -37,7 +37,7 @@ pub(super) fn own_checks(model: Model, measurement: &Measurement) -> Vec<Remark>
 mod tests {
     use rookery_workload::{
         Counters,
-        web2005::{Band, PageOutcome},
+        web2005::{Band, Delivered, PageOutcome},
     };
 
     use super::*;
@@ -53,10 +53,13 @@ mod tests {
             counters.rules.min_requests = 0;
             counters.pages[0].count(PageOutcome::Right {
                 band: Band::Good,
-                bytes: 60_000,
-                response_us: 100_000,
-                objects: 10,
-                not_modified: 7,
+                delivered: Delivered {
+                    bytes: 60_000,
+                    response_us: 100_000,
+                    objects: 10,
+                    not_modified: 7,
+                    ..Delivered::default()
+                },
             });
             guest.counters = Counters::from(counters);
         }

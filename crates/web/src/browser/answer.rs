@@ -9,11 +9,11 @@ use std::{
 use flate2::write::MultiGzDecoder;
 use httparse::Header;
 use rookery_cast::index;
-use rookery_driver::{EVIDENCE_BYTES, Fault};
+use rookery_driver::{EVIDENCE_BYTES, Fault, Nanos};
 use rookery_workload::web2005::FileCheck;
 use sha2::{Digest as _, Sha256};
 
-use super::cache::Validator;
+use super::cache::{Cache, SharedValidators, Validator};
 use crate::http::{
     chunk::Chunks,
     cookies::Cookies,
@@ -44,8 +44,8 @@ pub(crate) struct Wanted<'w> {
     pub(crate) whole: bool,
     /// Its digest.
     pub(crate) digest: bool,
-    /// Its length and the markers of files are looked at.
-    pub(crate) markers: bool,
+    /// Its length and the markers of files are looked at, of a file that comes from this byte on.
+    pub(crate) markers: Option<u64>,
     /// The answer to `HEAD` has no body.
     pub(crate) no_body: bool,
     /// Whether the begin of a body that came so far is enough, where that may be so: then no more of
@@ -70,7 +70,7 @@ impl fmt::Debug for Enough<'_> {
 impl Wanted<'_> {
     /// Whether all bytes of the body are looked at.
     fn looks_inside(&self) -> bool {
-        self.whole || self.digest || self.markers
+        self.whole || self.digest || self.markers.is_some()
     }
 
     /// How many bytes of the body are kept.
@@ -143,6 +143,25 @@ impl Told {
                 self.max_age_s = seconds.and_then(|text| text.parse().ok());
             }
         }
+    }
+
+    /// Keeps what was said of an object that has come, or has not changed, at `now`.
+    pub(crate) fn keep_in(
+        &self,
+        cache: &mut Cache,
+        target: &[u8],
+        now: Nanos,
+        shared: &mut SharedValidators,
+    ) {
+        if self.no_store {
+            return;
+        }
+        let fresh_until = match self.max_age_s {
+            Some(age_s @ 1..) => now.saturating_add(age_s.saturating_mul(1_000_000_000)),
+            _ => 0,
+        };
+        let validator = self.validator().map(|validator| shared.share(validator));
+        cache.keep(target, validator, fresh_until);
     }
 
     /// What to ask with next time.
@@ -405,8 +424,8 @@ impl<'w> Reception<'w> {
         }
         let content = &bytes[body.clone()];
         let digest = wanted.digest.then(|| Sha256::digest(content).into());
-        let markers = wanted.markers.then(|| {
-            let mut markers = FileCheck::default();
+        let markers = wanted.markers.map(|from| {
+            let mut markers = FileCheck::starting_at(from);
             markers.take(content);
             markers
         });
@@ -539,7 +558,7 @@ impl<'w> Reception<'w> {
             bytes: 0,
             limit,
             digest: self.wanted.digest.then(Sha256::new),
-            markers: self.wanted.markers.then(FileCheck::default),
+            markers: self.wanted.markers.map(FileCheck::starting_at),
             over: false,
         };
         // An empty body has no header of gzip either.
@@ -645,7 +664,7 @@ mod tests {
         body_bytes: 10_000,
         whole: true,
         digest: true,
-        markers: false,
+        markers: None,
         no_body: false,
         versions: true,
         enough: None,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use rookery_cast::index;
-use rookery_driver::{EVIDENCE_BYTES, Fault};
+use rookery_driver::{EVIDENCE_BYTES, Fault, Nanos};
 use rookery_stats::ErrorClass;
 use rustix::net::{RecvFlags, recv};
 use tokio::{
@@ -38,6 +38,8 @@ pub(crate) struct LineCounts {
     pub(crate) bytes: Cell<u64>,
     pub(crate) handshakes: Cell<u64>,
     pub(crate) resumed: Cell<u64>,
+    /// When the first byte of an answer came; 0 while none has.
+    pub(crate) first_byte_at: Cell<Nanos>,
 }
 
 pub(crate) fn add(cell: &Cell<u64>, more: u64) {
@@ -211,6 +213,9 @@ async fn receive(
             Some(step) => step,
             None => Err(Fault::new(ErrorClass::Io, "recv-timeout")),
         };
+        if silent && step.is_ok() && link.counts.first_byte_at.get() == 0 {
+            link.counts.first_byte_at.set(worker.clock().now());
+        }
         match step {
             Ok(None) => silent = false,
             Ok(Some(answer)) => return Ok(answer),

@@ -12,8 +12,8 @@ use rookery_web::{
 use rookery_workload::{
     http::Tls,
     web2005::{
-        Bands, Expected, Model, PageCount, Rules, Web2005Counters, WebData, WebDataset, WebThink,
-        WebUser, WebWalk,
+        Bands, Expected, Model, PageCount, Profile, Rules, Web2005Counters, WebData, WebDataset,
+        WebThink, WebUser, WebWalk,
         files::{Content, ContentKind},
         ledger,
     },
@@ -188,6 +188,7 @@ fn script(site: SiteName, bands: Bands) -> Script {
         dataset: DATASET,
         site,
         secure: None,
+        profile: Profile::default(),
         think: WebThink {
             mean: ms(0),
             max: ms(0),

@@ -99,6 +99,15 @@ pub struct FileCheck {
 }
 
 impl FileCheck {
+    /// Of a file that comes from this byte on.
+    #[must_use]
+    pub fn starting_at(byte: u64) -> Self {
+        Self {
+            bytes: byte,
+            is_wrong: false,
+        }
+    }
+
     /// The next bytes came.
     pub fn take(&mut self, bytes: &[u8]) {
         self.is_wrong |= !Content::has_markers_at(self.bytes, bytes);
@@ -176,6 +185,16 @@ mod tests {
         };
         for piece in [1, 7, 4_096, 5_000, 20_000] {
             assert_eq!(judge(&file, piece), Ok(()), "{piece}");
+            let mut rest = FileCheck::starting_at(9_999);
+            file[9_999..]
+                .chunks(piece)
+                .for_each(|bytes| rest.take(bytes));
+            assert_eq!(rest.finish(20_000), Ok(()), "{piece}");
+            let mut shifted = FileCheck::starting_at(9_998);
+            file[9_999..]
+                .chunks(piece)
+                .for_each(|bytes| shifted.take(bytes));
+            assert_eq!(shifted.finish(19_999), Err(WebFault::Marker), "{piece}");
             let mut wrong = file.clone();
             wrong[8_192] ^= 1;
             assert_eq!(judge(&wrong, piece), Err(WebFault::Marker), "{piece}");

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Model, PageCount, PageTable, besim::ledger, info::METRICS, rules::Rules};
+use super::{
+    Chain, Model, PageCount, PageTable, Profile, besim::ledger, info::METRICS, rules::Rules,
+};
 use crate::{
     MetricValue, Proof,
     data_driven::{RecordCount, Steps, merge_records, records_of},
@@ -25,6 +27,9 @@ pub struct Web2005Counters {
     /// Other pages were not encrypted.
     #[serde(default)]
     pub mixed: bool,
+    /// How browsers behaved.
+    #[serde(default)]
+    pub profile: Profile,
     /// Bytes per second that one user received at most; none = without limit.
     pub rate_bytes_per_s: Option<u64>,
     /// What a window must keep to pass.
@@ -57,6 +62,7 @@ impl Web2005Counters {
             think_s: model.think_s().0,
             encrypted: false,
             mixed: false,
+            profile: Profile::default(),
             rate_bytes_per_s: None,
             rules: Rules::default(),
             pages: vec![PageCount::default(); model.pages().len()],
@@ -124,6 +130,7 @@ impl Web2005Counters {
         };
         let share = |part: u64, of: u64| (of > 0).then(|| 100.0 * part as f64 / of as f64);
         let right = all.right();
+        let modern = self.profile.modern();
         let mean = |sum: f64| (right > 0).then(|| sum / right as f64);
         with_values(
             &METRICS,
@@ -139,6 +146,10 @@ impl Web2005Counters {
                 Some(per_second(all.bytes as f64 / f64::from(1 << 20))),
                 count(all.objects),
                 share(all.not_modified, all.objects),
+                modern.and(count(all.fresh)),
+                modern.and(mean(all.body_bytes as f64)),
+                modern.and(mean(all.first_byte_us as f64 / 1e3)),
+                modern.and(share(all.late_first_bytes, right)),
                 count(self.sessions),
                 count(self.left),
                 self.offered().map(|offered| 100.0 * offered),
@@ -158,6 +169,7 @@ impl Web2005Counters {
             self.think_s = other.think_s;
             self.encrypted = other.encrypted;
             self.mixed = other.mixed;
+            self.profile = other.profile;
             self.rate_bytes_per_s = other.rate_bytes_per_s;
             self.rules = other.rules;
         }
@@ -184,16 +196,21 @@ mod tests {
     use super::*;
     use crate::{
         ProofRow,
-        web2005::{Band, PageOutcome},
+        web2005::{Band, Delivered, ModernBrowser, PageOutcome},
     };
 
     fn one(band: Band) -> PageOutcome {
         PageOutcome::Right {
             band,
-            bytes: 30_000,
-            response_us: 500_000,
-            objects: 10,
-            not_modified: 3,
+            delivered: Delivered {
+                bytes: 30_000,
+                body_bytes: 90_000,
+                response_us: 500_000,
+                first_byte_us: 600_000,
+                objects: 10,
+                not_modified: 3,
+                fresh: 2,
+            },
         }
     }
 
@@ -266,5 +283,15 @@ mod tests {
         assert_eq!(value("weighted_abr"), Some(60_000.0));
         assert_eq!(value("not_modified_pct"), Some(30.0));
         assert_eq!(value("offered_pct"), None);
+        assert_eq!(value("late_first_byte_pct"), None, "not of this profile");
+        counters.profile = Profile::Modern(ModernBrowser::default());
+        let metrics = counters.metrics();
+        let value = |name: &str| {
+            let found = metrics.iter().find(|value| value.metric.name == name);
+            found.map(|value| value.value)
+        };
+        assert_eq!(value("late_first_byte_pct"), Some(100.0));
+        assert_eq!(value("cached_objects"), Some(6.0));
+        assert_eq!(value("content_bytes_per_page"), Some(90_000.0));
     }
 }

@@ -2,7 +2,7 @@
 //! more.
 
 use super::{
-    Chain, PageRow, Web2005Counters,
+    Chain, ModernBrowser, PageCount, PageRow, Web2005Counters,
     rules::{Rules, Scope},
 };
 
@@ -37,13 +37,45 @@ pub struct Criterion {
 fn judged(counters: &Web2005Counters) -> Vec<Criterion> {
     let table = counters.table();
     let rules = &counters.rules;
-    vec![
+    [
         bands(&table.total, &table.rows, rules),
         validation(&table.total, rules),
         requests(&table.rows, rules),
         mix(counters, &table.rows),
         offered(counters),
     ]
+    .into_iter()
+    .chain(first_byte(counters, &table.rows))
+    .collect()
+}
+
+/// First bytes of page types, where the profile limits them.
+fn first_byte(counters: &Web2005Counters, rows: &[PageRow]) -> Option<Criterion> {
+    counters.profile.modern()?;
+    let late = |page: &PageCount| {
+        let right = page.right();
+        (right > 0).then(|| 100.0 * page.late_first_bytes as f64 / right as f64)
+    };
+    let shares = counters.pages.iter().map(late);
+    let worst = rows
+        .iter()
+        .zip(shares)
+        .filter_map(|(row, share)| Some((row.name, share?)))
+        .max_by(|one, other| one.1.total_cmp(&other.1));
+    let most = ModernBrowser::LATE_PERCENT;
+    let limit_ms = ModernBrowser::FIRST_BYTE_US / 1_000;
+    let found = match worst {
+        Some((name, share)) => format!(
+            "{share:.1} % of the worst page type, {name}, came after more than {limit_ms} ms (at \
+             most {most} %)"
+        ),
+        None => "no page was answered".to_owned(),
+    };
+    Some(Criterion {
+        name: "first bytes",
+        met: worst.is_some_and(|(_, share)| share <= most),
+        found,
+    })
 }
 
 fn bands(total: &PageRow, rows: &[PageRow], rules: &Rules) -> Criterion {

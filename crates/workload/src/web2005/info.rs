@@ -118,7 +118,7 @@ static SUPPORT_OPERATIONS: [OperationInfo; 8] = operations([
 ]);
 
 /// What the counters yield, in this order.
-pub(super) static METRICS: [Metric; 14] = [
+pub(super) static METRICS: [Metric; 18] = [
     Metric::higher(
         "pages_per_minute",
         "pages/min",
@@ -173,6 +173,29 @@ pub(super) static METRICS: [Metric; 14] = [
         "not_modified_pct",
         "%",
         "Embedded files that had not changed, of all.",
+    ),
+    Metric::neither(
+        "cached_objects",
+        "",
+        "Embedded files of the window that users had in their cache and did not ask for (profile \
+         `modern`).",
+    ),
+    Metric::neither(
+        "content_bytes_per_page",
+        "bytes",
+        "Mean content of a page of the window after decompression, embedded files included, \
+         without heads (profile `modern`).",
+    ),
+    Metric::lower(
+        "mean_first_byte_ms",
+        "ms",
+        "Mean time to the first byte of a page of the window (profile `modern`).",
+    ),
+    Metric::lower(
+        "late_first_byte_pct",
+        "%",
+        "Pages of the window whose first byte came after more than 500 ms, of those that were \
+         answered as they should be (profile `modern`).",
     ),
     Metric::neither("sessions", "", "Sessions that ended in the window."),
     Metric::neither(

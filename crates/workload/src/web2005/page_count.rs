@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Band;
+use super::{Band, ModernBrowser};
 
 /// What is counted of one page type in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,42 @@ pub struct PageCount {
     pub objects: u64,
     /// Of them, those that had not changed.
     pub not_modified: u64,
+    /// Embedded files that users had in their cache and did not ask for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fresh: u64,
+    /// Content of those pages, as it is after decompression: bodies without their heads.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub body_bytes: u64,
+    /// Time to the first byte of those pages, us.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub first_byte_us: u64,
+    /// Of those pages, the ones whose first byte was late.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late_first_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What of a page came, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// Its bytes, embedded files and heads of answers included.
+    pub bytes: u64,
+    /// Its content after decompression, bytes.
+    pub body_bytes: u64,
+    /// Its time, us.
+    pub response_us: u64,
+    /// Time to the first byte of its dynamic answer, us.
+    pub first_byte_us: u64,
+    /// Its embedded files.
+    pub objects: u64,
+    /// Of them, those that had not changed.
+    pub not_modified: u64,
+    /// Those that the user had in its cache and did not ask for.
+    pub fresh: u64,
 }
 
 /// What came of a page.
@@ -36,14 +72,8 @@ pub enum PageOutcome {
     Right {
         /// How late it was.
         band: Band,
-        /// Its bytes, embedded files and heads of answers included.
-        bytes: u64,
-        /// Its time, us.
-        response_us: u64,
-        /// Its embedded files.
-        objects: u64,
-        /// Of them, those that had not changed.
-        not_modified: u64,
+        /// What of it came, and when.
+        delivered: Delivered,
     },
     /// It is something else.
     Invalid,
@@ -56,22 +86,21 @@ impl PageCount {
     pub fn count(&mut self, outcome: PageOutcome) {
         self.requests += 1;
         match outcome {
-            PageOutcome::Right {
-                band,
-                bytes,
-                response_us,
-                objects,
-                not_modified,
-            } => {
+            PageOutcome::Right { band, delivered } => {
                 match band {
                     Band::Good => self.good += 1,
                     Band::Tolerable => self.tolerable += 1,
                     Band::Fail => self.fail += 1,
                 }
-                self.bytes += bytes;
-                self.response_us += response_us;
-                self.objects += objects;
-                self.not_modified += not_modified;
+                self.bytes += delivered.bytes;
+                self.response_us += delivered.response_us;
+                self.objects += delivered.objects;
+                self.not_modified += delivered.not_modified;
+                self.fresh += delivered.fresh;
+                self.body_bytes += delivered.body_bytes;
+                self.first_byte_us += delivered.first_byte_us;
+                let is_late = delivered.first_byte_us > ModernBrowser::FIRST_BYTE_US;
+                self.late_first_bytes += u64::from(is_late);
             }
             PageOutcome::Invalid => self.invalid += 1,
             PageOutcome::Unanswered => {
@@ -102,6 +131,10 @@ impl PageCount {
             (&mut self.response_us, other.response_us),
             (&mut self.objects, other.objects),
             (&mut self.not_modified, other.not_modified),
+            (&mut self.fresh, other.fresh),
+            (&mut self.body_bytes, other.body_bytes),
+            (&mut self.first_byte_us, other.first_byte_us),
+            (&mut self.late_first_bytes, other.late_first_bytes),
         ] {
             *mine = mine.saturating_add(other);
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rookery_analysis::Run;
 use rookery_stats::{Latencies, Measurement};
 use rookery_study::{Point, Purpose};
-use rookery_workload::web2005::{Model, Web2005Counters, web_index};
+use rookery_workload::web2005::{Model, Profile, Web2005Counters, web_index};
 
 use super::{Brief, Part, Section};
 use crate::{
@@ -50,6 +50,16 @@ const INDEX: [&str; 5] = [
     "e-commerce sessions",
     "support sessions",
     "web-index",
+];
+
+const BROWSERS: [&str; 7] = [
+    "point",
+    "begin with a cache",
+    "files from the cache",
+    "content per page",
+    "mean first byte",
+    "late first bytes",
+    "TLS sessions resumed",
 ];
 
 /// All good trials of a point together.
@@ -138,6 +148,14 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     let parts = [
         part("", "", usize::MAX, "points", figures(&windows)),
         part(
+            "Browsers of today",
+            "Profile `modern`: what users had in their caches they did not ask for. Content is what \
+             pages and files are after decompression. A first byte is late after 500 ms.",
+            usize::MAX,
+            "points",
+            browsers(&windows),
+        ),
+        part(
             "Pages by type",
             "Columns as in the published results: requests include those with a validation error; \
              the byte rate of a row is its bytes by the time of all page types, so that rows add \
@@ -156,7 +174,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         part(
             "Index",
             "The geometric mean of the three numbers of sessions as shares of 120, 114 and 162, \
-             times 100. Only sessions of passing windows count.",
+             times 100. Only sessions of passing windows of the profile `classic2005` count.",
             usize::MAX,
             "rows",
             index(&windows),
@@ -248,6 +266,34 @@ fn figures(windows: &[PointWindow<'_>]) -> Table {
     table(&WINDOWS, windows.iter().map(row).collect())
 }
 
+/// What only browsers of today do; no row of others.
+fn browsers(windows: &[PointWindow<'_>]) -> Table {
+    let row = |window: &PointWindow<'_>| {
+        let counters = &window.counters;
+        let browser = counters.profile.modern()?;
+        let total = counters.total();
+        let right = total.right();
+        let mean = |sum: u64| (right > 0).then(|| sum as f64 / right as f64);
+        let share = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
+        let handshakes = counters.tls_handshakes + counters.tls_resumed;
+        Some(vec![
+            window.point.label(),
+            format!("{} %", browser.returning_percent),
+            format::or_none(
+                share(total.fresh, total.fresh + total.objects),
+                format::percent,
+            ),
+            format::or_none(mean(total.body_bytes), |bytes| format!("{bytes:.0} bytes")),
+            format::or_none(mean(total.first_byte_us), |us| {
+                format!("{:.1} ms", us / 1e3)
+            }),
+            format::or_none(share(total.late_first_bytes, right), format::percent),
+            format::or_none(share(counters.tls_resumed, handshakes), format::percent),
+        ])
+    };
+    table(&BROWSERS, windows.iter().filter_map(row).collect())
+}
+
 fn criteria(windows: &[PointWindow<'_>]) -> Table {
     let rows = windows.iter().flat_map(|window| {
         let label = window.point.label();
@@ -272,7 +318,12 @@ fn criteria(windows: &[PointWindow<'_>]) -> Table {
 /// three passed somewhere.
 fn index(windows: &[PointWindow<'_>]) -> Table {
     let mut largest: BTreeMap<Model, u64> = BTreeMap::new();
-    for window in windows.iter().filter(|window| window.passes) {
+    let classic = |window: &&PointWindow<'_>| window.counters.profile == Profile::Classic2005;
+    for window in windows
+        .iter()
+        .filter(classic)
+        .filter(|window| window.passes)
+    {
         let sessions = largest.entry(window.counters.model).or_default();
         *sessions = (*sessions).max(window.counters.users);
     }

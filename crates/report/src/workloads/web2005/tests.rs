@@ -2,7 +2,7 @@
 
 use rookery_workload::{
     Counters,
-    web2005::{Band, Chain, PageOutcome},
+    web2005::{Band, Chain, Delivered, ModernBrowser, PageOutcome},
 };
 
 use super::*;
@@ -19,10 +19,15 @@ fn counted(model: Model) -> Web2005Counters {
         for _ in 0..rookery_cast::truncate_u64((20_000.0 * chain.share(place)).round()) {
             page.count(PageOutcome::Right {
                 band: Band::Good,
-                bytes: 30_000,
-                response_us: 250_000,
-                objects: 10,
-                not_modified: 3,
+                delivered: Delivered {
+                    bytes: 30_000,
+                    body_bytes: 100_000,
+                    response_us: 250_000,
+                    first_byte_us: 20_000,
+                    objects: 10,
+                    not_modified: 3,
+                    fresh: 5,
+                },
             });
         }
     }
@@ -105,6 +110,34 @@ fn the_index_stands_where_all_three_passed() {
         index_of(&run_with(&late)).is_empty(),
         "e-commerce does not pass"
     );
+}
+
+#[test]
+fn browsers_of_today_have_a_table_of_their_own_and_no_index() {
+    let modern = |model| {
+        let mut counters = counted(model);
+        counters.profile = Profile::Modern(ModernBrowser::default());
+        (counters.tls_handshakes, counters.tls_resumed) = (20, 80);
+        counters
+    };
+    let run = run_with(&Model::ALL.map(modern));
+    let section = section(&run).expect("windows");
+    let headings: Vec<&str> = section.parts.iter().map(|part| part.heading).collect();
+    assert_eq!(
+        headings,
+        [
+            "",
+            "Browsers of today",
+            "Pages by type",
+            "Criteria of a passing window"
+        ]
+    );
+    assert_eq!(
+        section.parts[1].table.rows[0][1..],
+        ["50 %", "33.3 %", "100000 bytes", "20.0 ms", "0 %", "80.0 %"]
+    );
+    let criteria = &section.parts[3].table;
+    assert!(criteria.rows.iter().any(|row| row[1] == "first bytes"));
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 use rookery_stack::{
-    StopSignal,
-    netstream::{NetstreamError, ServeConfig, Server},
+    ServerError, StopSignal,
+    netstream::{ServeConfig, Server},
 };
 
 use crate::{
@@ -28,7 +28,7 @@ pub(crate) struct AppNetstreamArgs {
 }
 
 pub(crate) fn run(args: &AppNetstreamArgs) -> Result<Code, Failure> {
-    let failure = |error: NetstreamError| Failure::from_error(Code::Guest, &error);
+    let failure = |error: ServerError| Failure::from_error(Code::Guest, &error);
     let stop = StopSignal::on_termination().map_err(|error| {
         Failure::new(
             Code::Internal,

@@ -4,8 +4,8 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 use rookery_stack::{
-    StopSignal,
-    sample::{SampleError, ServeConfig, Server, load},
+    ServerError, StopSignal,
+    sample::{ServeConfig, Server, load},
 };
 use rookery_workload::sample::SampleData;
 
@@ -35,7 +35,7 @@ pub(crate) struct AppSampleArgs {
 }
 
 pub(crate) fn run(args: &AppSampleArgs) -> Result<Code, Failure> {
-    let failure = |error: SampleError| Failure::from_error(Code::Guest, &error);
+    let failure = |error: ServerError| Failure::from_error(Code::Guest, &error);
     if let Some(records) = args.count
         && !args.records.exists()
     {

@@ -10,7 +10,7 @@ use rookery_stack::{
 use rookery_study::parse_duration;
 
 use super::{
-    args::{ShapeArgs, stop_signal},
+    args::{ProfileName, ShapeArgs, stop_signal},
     besim::{KeepingArgs, KeepingChoice},
 };
 use crate::{
@@ -31,6 +31,9 @@ pub(crate) struct AppWeb2005Args {
     besim: Option<SocketAddr>,
     #[command(flatten)]
     keeping: KeepingArgs,
+    /// For which browsers: those of today get compressed pages, and files that stay fresh
+    #[arg(long, value_enum, default_value_t = ProfileName::Classic2005)]
+    profile: ProfileName,
     /// How long after its last request a session is forgotten
     #[arg(long, value_name = "TIME", default_value = "600s", value_parser = parse_duration)]
     session_expiry: Duration,
@@ -110,6 +113,7 @@ pub(crate) fn run(args: &AppWeb2005Args) -> Result<Code, Failure> {
                 sync,
             },
         },
+        profile: args.profile.into(),
         session_expiry: args.session_expiry,
         extra: ExtraTime {
             cpu: args.extra_cpu,

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use rookery_stack::StopSignal;
-use rookery_workload::web2005::{Model, files::Shape};
+use rookery_workload::web2005::{Model, ModernBrowser, Profile, files::Shape};
 
 use crate::exit::{Code, Failure};
 
@@ -15,6 +15,24 @@ pub(super) enum ModelName {
     Ecommerce,
     /// Searches and downloads
     Support,
+}
+
+/// How browsers behave, as it is typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum ProfileName {
+    /// As in 2005
+    Classic2005,
+    /// As of today: a cache, compressed pages, resumed sessions of TLS
+    Modern,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Classic2005 => Self::Classic2005,
+            ProfileName::Modern => Self::Modern(ModernBrowser::default()),
+        }
+    }
 }
 
 /// A file set as it is typed.

@@ -15,9 +15,10 @@ use rookery_web::{Assignment, Config, Limits, Script, workloads::web2005::Web200
 use rookery_workload::{
     DelayDistribution,
     http::Tls,
-    web2005::{Bands, Model, RATE_BYTES_PER_S, Rules, Web2005Counters, WebDataset, WebThink},
+    web2005::{Model, Profile, Rules, Web2005Counters, WebDataset, WebThink},
 };
 
+use super::args::ProfileName;
 use crate::{
     exit::{Code, Failure},
     output, signals,
@@ -58,15 +59,19 @@ pub(crate) struct DriveWeb2005Args {
     /// Seed of the server's file set and of its back-end
     #[arg(long, default_value_t = 1)]
     data_seed: u64,
+    /// How browsers behave
+    #[arg(long, value_enum, default_value_t = ProfileName::Classic2005)]
+    profile: ProfileName,
     /// Mean think time [default: 10s, of support 5s]
     #[arg(long, value_parser = parse_duration)]
     think_time: Option<Duration>,
-    /// Connections of one user
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
-    connections: u8,
-    /// The most that one user receives, bytes/s; 0 for no limit
-    #[arg(long, default_value_t = RATE_BYTES_PER_S)]
-    receive_rate: u64,
+    /// Connections of one user [default: 2, of modern 6]
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=16))]
+    connections: Option<u8>,
+    /// The most that one user receives, bytes/s; 0 for no limit [default: 100000, of modern
+    /// 2500000]
+    #[arg(long)]
+    receive_rate: Option<u64>,
     /// Users start evenly over this time
     #[arg(long, default_value = "5s", value_parser = parse_duration)]
     ramp_up: Duration,
@@ -83,7 +88,7 @@ pub(crate) struct DriveWeb2005Args {
     #[arg(long, default_value = "60s", value_parser = parse_duration)]
     timeout: Duration,
     /// Port of each target at which pages are encrypted that the original encrypted: all of
-    /// banking, of e-commerce those from the cart on
+    /// banking, of e-commerce those from the cart on; of modern all
     #[arg(long, value_name = "PORT")]
     tls_port: Option<u16>,
     #[command(flatten)]
@@ -200,7 +205,9 @@ fn config(args: &DriveWeb2005Args) -> Result<Config, Failure> {
         .collect::<Result<_, _>>()?;
     let usual = WebThink::new(args.model);
     let mean = args.think_time.unwrap_or(usual.mean);
-    let rate = (args.receive_rate > 0).then_some(args.receive_rate);
+    let profile = Profile::from(args.profile);
+    let rate = args.receive_rate.unwrap_or(profile.rate_bytes_per_s());
+    let rate = (rate > 0).then_some(rate);
     let assignment = |(target, url): (&Target, &String)| Assignment {
         guest: url.clone(),
         target: target.address,
@@ -216,14 +223,18 @@ fn config(args: &DriveWeb2005Args) -> Result<Config, Failure> {
             secure: args
                 .tls_port
                 .map(|port| SocketAddr::new(target.address.ip(), port)),
+            profile,
             think: WebThink {
                 mean,
                 max: LONGEST_THINK * mean,
             },
-            connections: args.connections,
+            connections: args.connections.unwrap_or(profile.connections()),
             receive_rate: rate,
-            bands: Bands::new(args.model).at_rate(rate),
-            rules: Rules::default(),
+            bands: profile.bands(args.model, rate),
+            rules: Rules {
+                scope: profile.scope(),
+                ..Rules::default()
+            },
             tls: tls.clone(),
         })),
     };

@@ -40,7 +40,7 @@ const BESIM_HEALTH_PATH: &str = "/health";
 const SESSION_EXPIRY_S: u32 = 600;
 
 /// Raised when the same file set gives another template.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The stack as a study asks for it.
 #[derive(Clone)]

@@ -20,6 +20,7 @@ use rookery_workload::web2005::besim::ledger::{LedgerEntry, LedgerTotals};
 use tokio::sync::oneshot;
 
 use super::super::error::Web2005Error;
+use crate::http_server::ServerError;
 
 /// What an answered write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +105,7 @@ impl LedgerFile {
                 thread::Builder::new()
                     .name("ledger".to_owned())
                     .spawn(move || writer.serve(&waiting))
-                    .map_err(Web2005Error::Workers)?;
+                    .map_err(ServerError::Workers)?;
                 Self::Disk(sender)
             }
         })

@@ -4,6 +4,7 @@ use rookery_workload::web2005::besim::{Cents, Reply, Rows, md5_hex};
 
 use super::{
     arguments::{Arguments, BadInput},
+    files::Asked,
     html::{Html, Values},
     site::{Fault, Made, Site},
     visit::BankUser,
@@ -205,7 +206,7 @@ impl Call<'_> {
         let (_, reply) = self.check().await?;
         let row = reply.rows.iter().next().ok_or(Fault::NoBackend)?;
         let path = row.fields().nth(side).ok_or(Fault::NoBackend)?;
-        self.site.file(path, None)
+        self.site.file(path, Asked::default())
     }
 
     fn add_payee(&self) -> Result<Made, Fault> {

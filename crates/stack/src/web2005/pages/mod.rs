@@ -2,6 +2,7 @@
 
 mod arguments;
 mod banking;
+mod compressed;
 mod ecommerce;
 mod files;
 mod head;

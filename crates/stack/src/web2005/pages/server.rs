@@ -5,6 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use rookery_workload::{
     RandomDelay,
     web2005::{
+        Profile,
         besim::State,
         files::{Shape, modified_s},
     },
@@ -49,6 +50,8 @@ pub struct PageServerConfig {
     pub files: PathBuf,
     /// Where the back-end is.
     pub backend: BackendAt,
+    /// How browsers are served: those of today get compressed pages, and files that stay fresh.
+    pub profile: Profile,
     /// How long after its last request a session is forgotten.
     pub session_expiry: Duration,
     /// Time that every page takes on purpose, to plant a slow-down of known size.
@@ -134,6 +137,7 @@ impl Site {
             model,
             root: config.files.clone(),
             modified_s: modified_s(config.shape.seed()),
+            profile: config.profile,
             backend,
             bank_users: Sessions::new(config.session_expiry),
             customers: Sessions::new(config.session_expiry),

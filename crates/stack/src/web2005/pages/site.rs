@@ -3,17 +3,18 @@
 use std::{io, path::PathBuf, sync::Arc, time::SystemTime};
 
 use hyper::header::{
-    CONTENT_TYPE, COOKIE, HeaderName, HeaderValue, IF_MODIFIED_SINCE, LOCATION, SET_COOKIE,
+    CONTENT_TYPE, COOKIE, HeaderName, HeaderValue, IF_MODIFIED_SINCE, LOCATION, RANGE, SET_COOKIE,
 };
 use rookery_workload::web2005::{
-    Day, Model,
+    Day, Model, ModernBrowser, Profile,
     besim::Reply,
     files::{PageFiles, page},
 };
 
 use super::{
     arguments::{Arguments, BadInput},
-    files::{file_answer, is_file},
+    compressed::{accepts_gzip, compress},
+    files::{Asked, file_answer, is_file},
     head::headed,
     html::{Html, Values},
     planted::{Faults, Taking},
@@ -97,6 +98,8 @@ pub(super) struct Site {
     pub(super) root: PathBuf,
     /// When its files were modified, seconds since 1970.
     pub(super) modified_s: u64,
+    /// How browsers are served.
+    pub(super) profile: Profile,
     pub(super) backend: Backend,
     pub(super) bank_users: Sessions<BankUser>,
     pub(super) customers: Sessions<Customer>,
@@ -123,8 +126,11 @@ impl HttpSite for Site {
                 if self.faults.is_missing(path) {
                     return Fault::NoFile.into();
                 }
-                let since = request.header(&IF_MODIFIED_SINCE);
-                self.file(path, since).unwrap_or_else(FullAnswer::from)
+                let asked = Asked {
+                    if_modified_since: request.header(&IF_MODIFIED_SINCE),
+                    range: request.header(&RANGE),
+                };
+                self.file(path, asked).unwrap_or_else(FullAnswer::from)
             }
             path => match self.page_of(path) {
                 Some(page) => self.page(page, &request).await,
@@ -173,6 +179,9 @@ impl Site {
         };
         let mut answer = made.unwrap_or_else(FullAnswer::from);
         self.faults.spoil(page.name, &mut answer);
+        if self.profile.modern().is_some() && accepts_gzip(request) {
+            compress(&mut answer);
+        }
         answer
     }
 
@@ -185,8 +194,10 @@ impl Site {
     }
 
     /// A file of the set.
-    pub(super) fn file(&self, path: &str, since: Option<&str>) -> Result<FullAnswer, Fault> {
-        file_answer(&self.root, path, self.modified_s, since).map_err(|error| match error.kind() {
+    pub(super) fn file(&self, path: &str, asked: Asked<'_>) -> Result<FullAnswer, Fault> {
+        let fresh_s = self.profile.modern().map(|_| ModernBrowser::FRESH_S);
+        let answer = file_answer(&self.root, path, self.modified_s, fresh_s, asked);
+        answer.map_err(|error| match error.kind() {
             // A part of the path that is a link, or a file instead of a directory, is none either.
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Fault::NoFile,
             _ if error.raw_os_error() == Some(libc::ELOOP) => Fault::NoFile,

@@ -8,7 +8,7 @@ use hyper::{
     header::{COOKIE, HeaderName, HeaderValue, IF_MODIFIED_SINCE, SET_COOKIE},
 };
 use rookery_workload::web2005::{
-    Model,
+    Model, Profile,
     besim::{Mark, State, ledger::LedgerTotals},
     files::{Content, PageFiles, Shape, page},
 };
@@ -104,6 +104,7 @@ impl Pages {
             shape: shape(model),
             files: files.path().to_owned(),
             backend,
+            profile: Profile::default(),
             session_expiry: std::time::Duration::from_secs(600),
             extra: ExtraTime::default(),
             faults: Vec::new(),

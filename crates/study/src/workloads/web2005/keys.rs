@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use rookery_cast::{truncate_u32, truncate_u64};
+use rookery_cast::{count_u8, truncate_u32, truncate_u64};
 use rookery_workload::{
     http::{Tls, TlsVersion},
-    web2005::{Bands, Model, Rules, Scope, WebThink},
+    web2005::{Bands, Model, ModernBrowser, Profile, Rules, Scope, WebThink},
 };
 
 use super::{
@@ -39,6 +39,35 @@ impl Named for Scope {
     ];
 }
 
+/// A profile without what belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProfileName {
+    /// As in 2005.
+    Classic2005,
+    /// As of today.
+    Modern,
+}
+
+impl ProfileName {
+    fn of(profile: Profile) -> Self {
+        match profile {
+            Profile::Classic2005 => Self::Classic2005,
+            Profile::Modern(_) => Self::Modern,
+        }
+    }
+}
+
+impl Named for ProfileName {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "classic2005",
+            Self::Classic2005,
+            "as in the published results",
+        ),
+        ("modern", Self::Modern, "as of today"),
+    ];
+}
+
 /// Sessions that a file set is for.
 const SESSIONS: Count = Count {
     noun: "sessions",
@@ -62,6 +91,12 @@ const PPM: f64 = 1e6;
 keys! {
     /// Keys of banking, e-commerce and support.
     Web2005Keys {
+        /// How browsers behave, and what is asked of pages. `modern`: files stay in a cache, pages
+        /// are compressed, all page types are encrypted, half of the sessions resume one of TLS,
+        /// one of ten downloads is resumed at its half, and the first byte of a page is limited.
+        profile: Choice<ProfileName> = Choice::NEW, Default("\"classic2005\"");
+        /// Share of sessions that begin with the cache of the session before (profile `modern`).
+        returning: Factor = Factor::SHARE, Optional("0.5");
         /// Simultaneous sessions that the file set of each guest is for: no fewer than the guest
         /// gets users, or users share identities.
         sessions: Count = SESSIONS, Default("\"100 per guest\"");
@@ -73,27 +108,28 @@ keys! {
         /// The longest think time.
         think_max: Time = THINK, Optional("15 times the mean");
         /// Connections of one user, over which it loads embedded files.
-        connections: Whole<u8> = Whole { min: 1, max: 16 }, Default("2");
+        connections: Whole<u8> = Whole { min: 1, max: 16 }, Optional("2, of `modern` 6");
         /// The most that one user receives, bytes/s; 0 for no limit.
-        receive_rate: Whole<u64> = Whole { min: 0, max: 100_000_000_000 }, Default("100000");
+        receive_rate: Whole<u64> = Whole { min: 0, max: 100_000_000_000 },
+            Optional("100000, of `modern` 2500000");
         /// Up to this time a page is good. Downloads are judged by their byte rate: 99 % of
         /// `receive_rate`.
-        good: Time = BAND, Optional("\"3s\", of banking \"2s\"");
+        good: Time = BAND, Optional("\"3s\", of banking and of `modern` \"2s\"");
         /// Up to this time a page is tolerable; downloads: 95 % of `receive_rate`.
-        tolerable: Time = BAND, Optional("\"5s\", of banking \"4s\"");
+        tolerable: Time = BAND, Optional("\"5s\", of banking and of `modern` \"4s\"");
         /// Least share of good pages.
         good_share: Factor = Factor::SHARE, Default("0.95");
         /// Least share of good and tolerable pages.
         tolerable_share: Factor = Factor::SHARE, Default("0.99");
         /// Of which pages the shares are taken.
-        scope: Choice<Scope> = Choice::NEW, Default("\"aggregate\"");
+        scope: Choice<Scope> = Choice::NEW, Optional("\"aggregate\", of `modern` \"page\"");
         /// Largest share of pages whose answer is not what it must be.
         validation_errors: Factor = Factor::SHARE, Default("0.005");
         /// Fewest requests of every page type.
         min_requests: Whole<u64> = Whole { min: 0, max: 1_000_000_000 }, Default("100");
         /// Whether page types are encrypted that the original encrypted: all of banking, of
-        /// e-commerce those from the cart on (embedded stack).
-        encrypted: Truth = Truth, Default("false");
+        /// e-commerce those from the cart on; of `modern` all (embedded stack).
+        encrypted: Truth = Truth, Optional("false, of `modern` true");
         /// Version of TLS, for targets with `https://` and pages that are encrypted.
         tls_version: Choice<TlsVersion> = Choice::NEW, Optional("what both sides speak");
         /// Certificates that sign that of the server.
@@ -111,34 +147,57 @@ impl Web2005Keys {
         context: &mut Context,
     ) -> Option<Web2005Use> {
         web_pacing(model.kind(), pace, None, context)?;
+        let profile = self.profile(context)?;
         let think = self.think(model, context)?;
-        let rate = self.receive_rate?;
+        let rate = self.receive_rate.unwrap_or(profile.rate_bytes_per_s());
         let rate = (rate > 0).then_some(rate);
-        let bands = self.bands(model, rate, context)?;
+        let bands = self.bands(profile.bands(model, rate), context)?;
         // Without the digits that multiplying by 100 adds.
         let percent = |share: f64| (1e10 * share).round() / 1e8;
         Some(Web2005Use {
             model,
             sessions: self.sessions?,
             fileset_scale_ppm: truncate_u32((PPM * self.fileset_scale?).round()),
+            profile,
             think,
-            connections: self.connections?,
+            connections: self.connections.unwrap_or(profile.connections()),
             receive_rate: rate,
             bands,
             rules: Rules {
-                scope: self.scope?,
+                scope: self.scope.unwrap_or(profile.scope()),
                 good_pct: percent(self.good_share?),
                 tolerable_pct: percent(self.tolerable_share?),
                 validation_error_pct: percent(self.validation_errors?),
                 min_requests: self.min_requests?,
             },
-            encrypted: self.encrypted?,
+            encrypted: self.encrypted.unwrap_or(profile.modern().is_some()),
             tls: Tls {
                 ca: self.ca,
                 insecure: self.insecure?,
                 version: self.tls_version,
             },
         })
+    }
+
+    fn profile(&self, context: &mut Context) -> Option<Profile> {
+        match (self.profile?, self.returning) {
+            (ProfileName::Modern, returning) => Some(Profile::Modern(returning.map_or(
+                ModernBrowser::default(),
+                |share| ModernBrowser {
+                    returning_percent: count_u8(rookery_cast::index(truncate_u64(
+                        (100.0 * share).round(),
+                    ))),
+                },
+            ))),
+            (ProfileName::Classic2005, None) => Some(Profile::Classic2005),
+            (ProfileName::Classic2005, Some(_)) => {
+                let span = context.spans.nearest("workload.returning");
+                let message = "`workload.returning` belongs to `profile = \"modern\"`: browsers of \
+                               2005 keep nothing here";
+                let help = "remove it, or add `profile = \"modern\"`";
+                context.refuse(Code::Contradiction, span, message, help)
+            }
+        }
     }
 
     fn think(&self, model: Model, context: &mut Context) -> Option<WebThink> {
@@ -153,8 +212,7 @@ impl Web2005Keys {
         Some(WebThink { mean, max })
     }
 
-    fn bands(&self, model: Model, rate: Option<u64>, context: &mut Context) -> Option<Bands> {
-        let usual = Bands::new(model).at_rate(rate);
+    fn bands(&self, usual: Bands, context: &mut Context) -> Option<Bands> {
         let us = |time: Duration| truncate_u64(time.as_secs_f64() * 1e6);
         let bands = Bands {
             good_us: self.good.map_or(usual.good_us, us),
@@ -179,6 +237,11 @@ impl Web2005Keys {
         let share = |percent: f64| percent / 100.0;
         let rules = &wanted.rules;
         Self {
+            profile: Some(ProfileName::of(wanted.profile)),
+            returning: wanted
+                .profile
+                .modern()
+                .map(|browser| share(f64::from(browser.returning_percent))),
             sessions: Some(wanted.sessions.clone()),
             fileset_scale: Some(f64::from(wanted.fileset_scale_ppm) / PPM),
             think_time: Some(wanted.think.mean),
@@ -261,6 +324,29 @@ mod tests {
         assert_eq!(found.rules.scope, Scope::Page);
         let again = Study::parse("again.toml", &study.to_toml());
         assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
+    }
+
+    #[test]
+    fn a_profile_brings_its_own_defaults() {
+        let embedded = |keys: &str| with(&format!("[workload]\nkind = \"web-support\"\n{keys}\n"));
+        let text = "profile = \"modern\"\nreturning = 0.25\nconnections = 4";
+        let study = embedded(text).unwrap_or_else(|problems| panic!("{problems:?}"));
+        let found = study.workload.web2005().expect("support");
+        let browser = ModernBrowser {
+            returning_percent: 25,
+        };
+        assert_eq!(found.profile, Profile::Modern(browser));
+        assert_eq!((found.connections, found.encrypted), (4, true));
+        assert_eq!(found.receive_rate, Some(2_500_000));
+        assert_eq!(
+            (found.bands.good_us, found.bands.tolerable_us),
+            (2_000_000, 4_000_000)
+        );
+        assert_eq!(found.rules.scope, Scope::Page);
+        let again = Study::parse("again.toml", &study.to_toml());
+        assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
+        assert!(refusal(&banking("returning = 0.5")).contains("profile = \"modern\""));
+        assert!(refusal(&banking("profile = \"modern\"")).contains("`workload.encrypted`"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rookery_stats::{Pacing, qos::PercentileLimit};
 use rookery_workload::{
     MixShare,
     http::Tls,
-    web2005::{Bands, Model, PAGE, Rules, Scope, WebDataset, WebThink},
+    web2005::{Bands, Model, PAGE, Profile, Rules, Scope, WebDataset, WebThink},
 };
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub struct Web2005Use {
     pub sessions: Amount,
     /// Share of a full file set's users, product lines or directories, millionths.
     pub fileset_scale_ppm: u32,
+    /// How browsers behave, and what is asked of pages.
+    #[serde(default, skip_serializing_if = "is_classic")]
+    pub profile: Profile,
     /// How long users think.
     pub think: WebThink,
     /// Connections of one user.
@@ -55,11 +58,16 @@ pub struct Web2005Use {
     pub bands: Bands,
     /// What a window must keep.
     pub rules: Rules,
-    /// Whether page types are encrypted that the original encrypted.
+    /// Whether page types are encrypted that the profile encrypts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub encrypted: bool,
     /// How users encrypt, where the target wants it.
     pub tls: Tls,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_classic(profile: &Profile) -> bool {
+    *profile == Profile::Classic2005
 }
 
 /// The pace as the study file has it.
@@ -105,7 +113,8 @@ impl WorkloadUse for Web2005Use {
             let span = context.spans.nearest("workload.encrypted");
             let message = "`workload.encrypted` belongs to the embedded stack: no other one \
                            encrypts some of its pages";
-            let help = "remove it; a target with `https://` encrypts all of its pages";
+            let help = "write `encrypted = false`; a target with `https://` encrypts all of its \
+                        pages";
             context.refuse::<()>(Code::Contradiction, span, message, help);
         }
     }
@@ -172,13 +181,21 @@ impl WorkloadUse for Web2005Use {
             Scope::Aggregate => "all pages together",
             Scope::Page => "each page type",
         };
-        let encrypted = match (self.encrypted, self.model) {
-            (true, Model::Banking) => ", encrypted",
-            (true, Model::Ecommerce) => ", encrypted from the cart on",
+        let encrypted = match (self.encrypted, self.profile.modern(), self.model) {
+            (true, Some(_), _) | (true, None, Model::Banking) => ", encrypted",
+            (true, None, Model::Ecommerce) => ", encrypted from the cart on",
             _ => "",
         };
+        let browsers = match self.profile.modern() {
+            None => String::new(),
+            Some(browser) => format!(
+                "browsers of today with a cache, which {} % of the sessions begin with, and \
+                 compressed pages; ",
+                browser.returning_percent
+            ),
+        };
         format!(
-            "{} connections{encrypted}, {rate}; of {scope} at least {} % within {} and {} % within {}",
+            "{browsers}{} connections{encrypted}, {rate}; of {scope} at least {} % within {} and {} % within {}",
             self.connections,
             self.rules.good_pct,
             plain_time(std::time::Duration::from_micros(self.bands.good_us)),
@@ -198,8 +215,12 @@ impl WorkloadUse for Web2005Use {
 
     fn unit_of_work(&self) -> String {
         format!(
-            "{}, {} connections, {:?} bytes/s",
+            "{}{}, {} connections, {:?} bytes/s",
             self.model.kind().name(),
+            match self.profile {
+                Profile::Classic2005 => String::new(),
+                modern => format!(" {modern:?}"),
+            },
             self.connections,
             self.receive_rate
         )

@@ -123,7 +123,7 @@ impl Exchange<'_> {
             body_bytes: MOST_BYTES,
             whole: true,
             digest: false,
-            markers: false,
+            markers: None,
             no_body: false,
             versions: false,
             enough: None,

@@ -3,7 +3,7 @@
 use std::{cell::RefCell, collections::VecDeque};
 
 use futures_util::future::join_all;
-use rookery_driver::{Fault, Nanos};
+use rookery_driver::Fault;
 use rookery_stats::ErrorClass;
 use rookery_workload::http::{HttpOperation, Method, embedded_objects};
 
@@ -172,7 +172,7 @@ impl Page<'_> {
             body_bytes: self.described.body_limit,
             whole: self.operation.whole,
             digest: self.operation.digest,
-            markers: false,
+            markers: None,
             no_body: method == Method::Head,
             versions: false,
             enough: None,
@@ -314,7 +314,7 @@ impl Page<'_> {
             body_bytes: self.described.body_limit,
             whole: false,
             digest: false,
-            markers: false,
+            markers: None,
             no_body: false,
             versions: wish.by_chance || self.site.workload.browser.cache,
             enough: None,
@@ -347,21 +347,11 @@ impl Page<'_> {
             }
             return;
         }
-        if !self.site.workload.browser.cache || told.no_store {
-            return;
+        if self.site.workload.browser.cache {
+            let now = self.link.worker.clock().now();
+            let shared = &mut *self.site.validators.borrow_mut();
+            told.keep_in(&mut self.cache.borrow_mut(), &wish.target, now, shared);
         }
-        let fresh_until: Nanos = match told.max_age_s {
-            Some(age @ 1..) => {
-                let now = self.link.worker.clock().now();
-                now.saturating_add(age.saturating_mul(1_000_000_000))
-            }
-            _ => 0,
-        };
-        let validator = told
-            .validator()
-            .map(|validator| self.site.validators.borrow_mut().share(validator));
-        let mut cache = self.cache.borrow_mut();
-        cache.keep(&wish.target, validator, fresh_until);
     }
 }
 

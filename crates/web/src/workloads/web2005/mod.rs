@@ -11,14 +11,15 @@ use rookery_driver::{OperationId, OperationTable, Span, seconds};
 use rookery_workload::{
     http::Tls,
     web2005::{
-        Bands, Model, PAGE, Rules, Web2005Counters, WebData, WebDataset, WebThink, files, http_date,
+        Bands, Model, PAGE, Profile, Rules, Web2005Counters, WebData, WebDataset, WebThink, files,
+        http_date,
     },
 };
 use serde::{Deserialize, Serialize};
 
 use super::{http::SiteName, problem::ScriptProblem};
 use crate::browser::{
-    cache::Validator,
+    cache::{SharedValidators, Validator},
     tls::{TlsClient, TlsUser},
 };
 
@@ -34,9 +35,12 @@ pub struct Web2005Script {
     pub dataset: WebDataset,
     /// Where users do it. All page types have its scheme, but for those of `secure`.
     pub site: SiteName,
-    /// Where page types are that the original encrypted: the same host, over TLS.
+    /// Where page types are that the profile encrypts: the same host, over TLS.
     #[serde(default)]
     pub secure: Option<SocketAddr>,
+    /// How browsers behave.
+    #[serde(default)]
+    pub profile: Profile,
     /// How long users think.
     pub think: WebThink,
     /// Connections of one user.
@@ -79,7 +83,7 @@ impl Web2005Script {
 
     /// Whether a page type is asked for at the second place.
     fn is_secure(&self, page: &str) -> bool {
-        self.secure.is_some() && self.dataset.model.encrypts(page)
+        self.secure.is_some() && self.profile.encrypts(self.dataset.model, page)
     }
 
     /// How many of the page types are.
@@ -106,6 +110,7 @@ impl Web2005Script {
             encrypted: self.site.https || self.secure_pages() > 0,
             mixed: !self.site.https
                 && (1..self.dataset.model.pages().len()).contains(&self.secure_pages()),
+            profile: self.profile,
             rate_bytes_per_s: self.receive_rate,
             rules: self.rules,
             ..Web2005Counters::new(self.dataset.model)
@@ -137,6 +142,8 @@ pub(crate) struct WebSite {
     embedded: Vec<Vec<Embedded>>,
     /// The version of every file.
     modified: Option<Validator>,
+    /// Versions of files that servers told, for all users.
+    validators: RefCell<SharedValidators>,
     tls: Option<TlsClient>,
     record: RefCell<Web2005Counters>,
     /// By the number of the user: what the request under way writes.
@@ -166,6 +173,7 @@ impl WebSite {
                 .map(of_page)
                 .collect(),
             modified: Validator::modified(date.as_bytes()),
+            validators: RefCell::default(),
             tls: script.tls()?,
             secure: script.secure_site(),
             record: RefCell::new(script.empty()),
@@ -263,6 +271,7 @@ mod tests {
             },
             site: SiteName::at(([127, 0, 0, 1], 80).into()),
             secure: None,
+            profile: Profile::default(),
             think: WebThink::new(model),
             connections: 2,
             receive_rate: Some(100_000),

@@ -10,6 +10,7 @@ use rookery_workload::web2005::{Expected, PageRequest, WebFault, check_page};
 use super::{super::http::SiteName, WebSite};
 use crate::browser::{
     answer::{Answer, Wanted},
+    cache::{Cache, Validator},
     line::{Line, Link},
 };
 
@@ -23,6 +24,8 @@ const OK: u16 = 200;
 const REDIRECT: u16 = 307;
 /// The user has the file already.
 const NOT_MODIFIED: u16 = 304;
+/// A part of a file.
+const PARTIAL_CONTENT: u16 = 206;
 
 /// What a page needs beside its connections.
 pub(super) struct Page<'p> {
@@ -30,14 +33,16 @@ pub(super) struct Page<'p> {
     /// The site that it is asked of.
     pub(super) place: &'p SiteName,
     pub(super) link: Link<'p>,
+    /// What a browser of today has of files; one of 2005 remembers nothing.
+    pub(super) cache: Option<&'p RefCell<Cache>>,
 }
 
 /// An embedded file to be loaded.
 pub(super) struct Wish {
     pub(super) target: String,
     pub(super) bytes: u64,
-    /// The user asks whether it has changed.
-    pub(super) conditional: bool,
+    /// The version that the user has: it asks whether that has changed.
+    pub(super) known: Option<Validator>,
 }
 
 /// What was loaded behind a page.
@@ -45,23 +50,36 @@ pub(super) struct Wish {
 pub(super) struct Loaded {
     pub(super) objects: u64,
     pub(super) not_modified: u64,
+    /// Content after decompression.
+    pub(super) body_bytes: u64,
 }
 
 impl Page<'_> {
-    /// Sends the dynamic request and judges its answer.
-    pub(super) async fn ask(&self, lines: &mut [Line], request: &PageRequest) -> Result<(), Fault> {
+    /// Sends the dynamic request and judges its answer; gives the bytes of its content. A file is
+    /// asked for from a byte on.
+    pub(super) async fn ask(
+        &self,
+        lines: &mut [Line],
+        request: &PageRequest,
+        from: u64,
+    ) -> Result<u64, Fault> {
         let Some(line) = lines.first_mut() else {
             return Err(Fault::new(ErrorClass::Driver, "no-connection"));
         };
-        let mut answer = self.send(line, &request.target, request).await?;
+        let mut answer = self.send(line, &request.target, request, from).await?;
         if let Some(target) = &request.redirects_to {
             self.judged(&answer, is_redirect(&answer, target))?;
             self.link.worker.give_back(answer.kept);
-            answer = self.send(line, target, request).await?;
+            answer = self.send(line, target, request, from).await?;
         }
-        self.judged(&answer, judge(&answer, &request.expected))?;
+        let judged = match from {
+            0 => judge(&answer, &request.expected),
+            _ => is_status(&answer, PARTIAL_CONTENT)
+                .and_then(|()| judge_content(&answer, &request.expected)),
+        };
+        self.judged(&answer, judged)?;
         self.link.worker.give_back(answer.kept);
-        Ok(())
+        Ok(answer.bytes)
     }
 
     /// Keeps the begin of a wrong answer as evidence.
@@ -77,12 +95,20 @@ impl Page<'_> {
         line: &mut Line,
         target: &str,
         request: &PageRequest,
+        from: u64,
     ) -> Result<Answer, Fault> {
         let worker = self.link.worker;
         let mut bytes = worker.with_pool(crate::http::decode::Pool::take);
         let form = request.form.as_deref();
         let method = if form.is_some() { "POST" } else { "GET" };
         self.begin(&mut bytes, method, target);
+        let is_page = matches!(request.expected, Expected::Page { .. });
+        if is_page && self.cache.is_some() {
+            bytes.extend_from_slice(b"Accept-Encoding: gzip\r\n");
+        }
+        if from > 0 {
+            bytes.extend_from_slice(format!("Range: bytes={from}-\r\n").as_bytes());
+        }
         if let Some(form) = form {
             let head = format!(
                 "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
@@ -93,13 +119,12 @@ impl Page<'_> {
         } else {
             bytes.extend_from_slice(b"\r\n");
         }
-        let is_page = matches!(request.expected, Expected::Page { .. });
         let wanted = Wanted {
             header_bytes: worker.limits().header_bytes,
             body_bytes: if is_page { MOST_PAGE_BYTES } else { MOST_BYTES },
             whole: is_page,
             digest: false,
-            markers: !is_page,
+            markers: (!is_page).then_some(from),
             no_body: false,
             versions: false,
             enough: None,
@@ -134,17 +159,22 @@ impl Page<'_> {
         }
     }
 
-    /// Loads embedded files over all connections at once; the first fault.
+    /// Loads embedded files over all connections at once, behind a page with so much content; the
+    /// first fault.
     pub(super) async fn load_objects(
         &self,
         lines: &mut [Line],
         wishes: Vec<Wish>,
+        body_bytes: u64,
     ) -> Result<Loaded, Fault> {
         let count = wishes.len();
         let queue = RefCell::new(Queue {
             wishes: wishes.into(),
             fault: None,
-            loaded: Loaded::default(),
+            loaded: Loaded {
+                body_bytes,
+                ..Loaded::default()
+            },
         });
         let drains = lines
             .iter_mut()
@@ -169,9 +199,10 @@ impl Page<'_> {
             let loaded = self.load_object(line, &wish).await;
             let mut queue = queue.borrow_mut();
             match loaded {
-                Ok(()) => {
+                Ok(body_bytes) => {
                     queue.loaded.objects += 1;
-                    queue.loaded.not_modified += u64::from(wish.conditional);
+                    queue.loaded.not_modified += u64::from(wish.known.is_some());
+                    queue.loaded.body_bytes += body_bytes;
                 }
                 Err(fault) => {
                     queue.fault.get_or_insert(fault);
@@ -181,13 +212,12 @@ impl Page<'_> {
         }
     }
 
-    /// Loads one embedded file.
-    async fn load_object(&self, line: &mut Line, wish: &Wish) -> Result<(), Fault> {
+    /// Loads one embedded file; gives the bytes of its content.
+    async fn load_object(&self, line: &mut Line, wish: &Wish) -> Result<u64, Fault> {
         let worker = self.link.worker;
         let mut bytes = worker.with_pool(crate::http::decode::Pool::take);
         self.begin(&mut bytes, "GET", &wish.target);
-        let validator = self.site.modified.as_ref().filter(|_| wish.conditional);
-        if let Some(validator) = validator {
+        if let Some(validator) = &wish.known {
             validator.append(&mut bytes);
         }
         bytes.extend_from_slice(b"\r\n");
@@ -196,22 +226,29 @@ impl Page<'_> {
             body_bytes: MOST_BYTES,
             whole: false,
             digest: false,
-            markers: true,
+            markers: Some(0),
             no_body: false,
-            versions: false,
+            versions: self.cache.is_some(),
             enough: None,
             headers: &[],
         };
         let answer = line.exchange(&self.link, &bytes, true, wanted).await?;
         worker.with_pool(|pool| pool.give(bytes));
-        let judged = if wish.conditional {
+        let judged = if wish.known.is_some() {
             is_status(&answer, NOT_MODIFIED)
         } else {
             judge(&answer, &Expected::File { bytes: wish.bytes })
         };
         self.judged(&answer, judged)?;
+        if let Some(cache) = self.cache {
+            let now = worker.clock().now();
+            let shared = &mut *self.site.validators.borrow_mut();
+            let target = wish.target.as_bytes();
+            let told = &answer.told;
+            told.keep_in(&mut cache.borrow_mut(), target, now, shared);
+        }
         worker.give_back(answer.kept);
-        Ok(())
+        Ok(answer.bytes)
     }
 }
 
@@ -250,7 +287,10 @@ fn is_status_of_redirect(answer: &Answer) -> Result<(), Fault> {
 
 /// Judges an answer that must be a page or a file.
 fn judge(answer: &Answer, expected: &Expected) -> Result<(), Fault> {
-    is_status(answer, OK)?;
+    is_status(answer, OK).and_then(|()| judge_content(answer, expected))
+}
+
+fn judge_content(answer: &Answer, expected: &Expected) -> Result<(), Fault> {
     let judged = match expected {
         Expected::Page { .. } => check_page(&answer.kept, expected),
         Expected::File { bytes } => answer.markers.unwrap_or_default().finish(*bytes),

@@ -6,7 +6,10 @@ use rookery_driver::{Fault, Nanos, OperationId, Pace, nanos};
 use rookery_stats::ErrorClass;
 use rookery_workload::{
     RandomDelay, UserDelays,
-    web2005::{Arrival, Expected, Onward, PageOutcome, PageRequest, WebUser, WebWalk},
+    web2005::{
+        Arrival, Delivered, Expected, ModernBrowser, Onward, PageOutcome, PageRequest, WebUser,
+        WebWalk,
+    },
 };
 
 use super::{
@@ -15,6 +18,7 @@ use super::{
 };
 use crate::{
     browser::{
+        cache::{Cache, Need},
         line::{Line, LineCounts, Link},
         rate::RatedReceive,
         tls::TlsUser,
@@ -42,6 +46,8 @@ pub(crate) struct WebVisitor {
     /// Connections to where pages are encrypted, if that is another place.
     secure_lines: Vec<Line>,
     tls: Option<TlsUser>,
+    /// What a browser of today has of files.
+    cache: RefCell<Cache>,
     counts: LineCounts,
 }
 
@@ -60,17 +66,43 @@ impl WebVisitor {
             number,
             cookies: RefCell::default(),
             tls: None,
+            cache: RefCell::default(),
             counts: LineCounts::default(),
             site,
         }
     }
 
-    /// A session begins: nothing of the one before is left.
+    /// A session begins: nothing of the one before is left but what a browser of today keeps.
     fn begin_session(&mut self) {
         *self.cookies.borrow_mut() = Cookies::default();
         let lines = self.lines.iter_mut().chain(&mut self.secure_lines);
         lines.for_each(Line::close);
-        self.tls = self.site.tls_user();
+        let (keeps_tickets, keeps_files) = match self.site.script.profile.modern() {
+            None => (false, false),
+            Some(browser) => (
+                self.user.browser_does(ModernBrowser::TICKET_PERCENT),
+                self.user.browser_does(browser.returning_percent),
+            ),
+        };
+        if !keeps_tickets || self.tls.is_none() {
+            self.tls = self.site.tls_user();
+        }
+        if !keeps_files {
+            *self.cache.borrow_mut() = Cache::default();
+        }
+    }
+
+    /// The byte from which on a file is asked for: its second half after a break, which a browser of
+    /// today resumes.
+    fn first_wanted_byte(&mut self, request: &PageRequest) -> u64 {
+        let resumes = self.site.script.profile.modern().is_some()
+            && self
+                .user
+                .browser_does(ModernBrowser::RESUMED_DOWNLOAD_PERCENT);
+        match request.expected {
+            Expected::File { bytes } if resumes => bytes / 2,
+            _ => 0,
+        }
     }
 
     /// Loads a page and counts it.
@@ -83,7 +115,8 @@ impl WebVisitor {
         let site = Rc::clone(&self.site);
         let operation = id_of(arrival.page);
         let limit = self.limit(client, arrival, request);
-        let wishes = self.wishes(arrival, request);
+        let from = self.first_wanted_byte(request);
+        let (wishes, fresh) = self.wishes(arrival, request, client.now());
         let sent = client.open_operation(operation, Some(limit));
         let rated = RatedReceive::new(site.script.receive_rate, sent);
         site.sending(self.number, request.writes.clone());
@@ -105,21 +138,30 @@ impl WebVisitor {
                 rated: &rated,
                 counts: &self.counts,
             },
+            cache: site.script.profile.modern().map(|_| &self.cache),
         };
-        let asked = page.ask(lines, request).await;
+        let asked = page.ask(lines, request, from).await;
         if asked.is_ok() {
             site.ended(self.number, Some(true));
         }
         let outcome = match asked {
-            Ok(()) => page.load_objects(lines, wishes).await,
+            Ok(body_bytes) => page.load_objects(lines, wishes, body_bytes).await,
             Err(fault) => Err(fault),
         };
         let fault = outcome.err();
         let written = client.close_operation(operation, sent, fault);
         // Nothing is left to be told where the request had its answer.
         site.ended(self.number, written.then_some(false));
-        let response = client.ended_at().saturating_sub(sent);
-        self.count(client, arrival, outcome, response, rated.total());
+        let delivered = |loaded: Loaded, first_byte_at: Nanos| Delivered {
+            bytes: rated.total(),
+            body_bytes: loaded.body_bytes,
+            response_us: client.ended_at().saturating_sub(sent) / 1_000,
+            first_byte_us: first_byte_at.saturating_sub(sent) / 1_000,
+            objects: loaded.objects,
+            not_modified: loaded.not_modified,
+            fresh,
+        };
+        self.count(client, arrival, outcome, delivered);
         fault.map_or(Ok(()), |fault| Err(Failed { fault, written }))
     }
 
@@ -140,20 +182,43 @@ impl WebVisitor {
         client.worker.timeout().saturating_add(nanos(line))
     }
 
-    /// The embedded files: fixed ones with a request that is conditional by chance, then products.
-    fn wishes(&mut self, arrival: Arrival, request: &PageRequest) -> Vec<Wish> {
+    /// The embedded files that are to be loaded, fixed ones and then products, and how many need not
+    /// be: in 2005 a request for a fixed one is conditional by chance; a browser of today looks into
+    /// its cache.
+    fn wishes(&mut self, arrival: Arrival, request: &PageRequest, now: Nanos) -> (Vec<Wish>, u64) {
         let site = Rc::clone(&self.site);
-        let fixed = site.embedded[arrival.page].iter().map(|file| Wish {
-            target: file.target.clone(),
-            bytes: file.bytes,
-            conditional: self.user.is_conditional(file.p304_percent),
-        });
-        let products = request.products.iter().map(|(target, bytes)| Wish {
-            target: target.clone(),
-            bytes: *bytes,
-            conditional: false,
-        });
-        fixed.chain(products).collect()
+        let is_modern = site.script.profile.modern().is_some();
+        let fixed = site.embedded[arrival.page]
+            .iter()
+            .map(|file| (&file.target, file.bytes, Some(file.p304_percent)));
+        let products = request
+            .products
+            .iter()
+            .map(|(target, bytes)| (target, *bytes, None));
+        let mut wishes = Vec::new();
+        let mut fresh = 0;
+        for (target, bytes, p304_percent) in fixed.chain(products) {
+            let known = if is_modern {
+                match self.cache.borrow().need(target.as_bytes(), now) {
+                    Need::Nothing => {
+                        fresh += 1;
+                        continue;
+                    }
+                    Need::Changes(version) => Some(version),
+                    Need::Everything => None,
+                }
+            } else {
+                let conditional =
+                    p304_percent.is_some_and(|percent| self.user.browser_does(percent));
+                site.modified.clone().filter(|_| conditional)
+            };
+            wishes.push(Wish {
+                target: target.clone(),
+                bytes,
+                known,
+            });
+        }
+        (wishes, fresh)
     }
 
     fn count(
@@ -161,27 +226,23 @@ impl WebVisitor {
         client: &Client,
         arrival: Arrival,
         outcome: Result<Loaded, Fault>,
-        response: Nanos,
-        bytes: u64,
+        delivered: impl Fn(Loaded, Nanos) -> Delivered,
     ) {
         let counts = std::mem::take(&mut self.counts);
         if !client.window().contains(client.ended_at()) {
             return;
         }
         let site = &self.site;
-        let response_us = response / 1_000;
         let outcome = match outcome {
-            Ok(loaded) => PageOutcome::Right {
-                band: site.script.bands.judge(
-                    &site.model().pages()[arrival.page],
-                    response_us,
-                    bytes,
-                ),
-                bytes,
-                response_us,
-                objects: loaded.objects,
-                not_modified: loaded.not_modified,
-            },
+            Ok(loaded) => {
+                let delivered = delivered(loaded, counts.first_byte_at.get());
+                let page = &site.model().pages()[arrival.page];
+                let (time_us, bytes) = (delivered.response_us, delivered.bytes);
+                PageOutcome::Right {
+                    band: site.script.bands.judge(page, time_us, bytes),
+                    delivered,
+                }
+            }
             Err(fault) if is_validation(fault.class) => PageOutcome::Invalid,
             Err(_) => PageOutcome::Unanswered,
         };

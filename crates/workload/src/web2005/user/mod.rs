@@ -18,7 +18,7 @@ use support::SupportSession;
 pub struct WebUser {
     slot: u32,
     data: Pcg32,
-    /// What is drawn by chance of conditional requests: a stream of its own.
+    /// What browsers do by chance: a stream of its own.
     cache: Pcg32,
     session: Session,
 }
@@ -71,8 +71,8 @@ impl WebUser {
         }
     }
 
-    /// Whether a file that is asked for conditionally in so many of a hundred cases is this time.
-    pub fn is_conditional(&mut self, percent: u8) -> bool {
+    /// Whether what a browser does in so many of a hundred cases is done this time.
+    pub fn browser_does(&mut self, percent: u8) -> bool {
         self.cache.fraction() * 100.0 < f64::from(percent)
     }
 }

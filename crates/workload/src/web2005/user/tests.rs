@@ -220,9 +220,9 @@ fn the_file_of_a_session_is_what_it_downloads() {
 fn conditional_requests_are_as_frequent_as_they_should_be() {
     let data = data(Model::Banking);
     let mut user = WebUser::new(&data, 1, 0, 0);
-    let count = (0..100_000).filter(|_| user.is_conditional(33)).count();
+    let count = (0..100_000).filter(|_| user.browser_does(33)).count();
     // Four standard errors.
     assert!(count.abs_diff(33_000) < 600, "{count}");
-    assert!(!(0..1_000).any(|_| user.is_conditional(0)));
-    assert!((0..1_000).all(|_| user.is_conditional(100)));
+    assert!(!(0..1_000).any(|_| user.browser_does(0)));
+    assert!((0..1_000).all(|_| user.browser_does(100)));
 }

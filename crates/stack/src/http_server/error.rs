@@ -1,4 +1,4 @@
-//! What can go wrong with the server of the sample workload.
+//! What can go wrong with a server that comes with a workload, whatever it serves.
 
 use std::{
     io,
@@ -8,22 +8,20 @@ use std::{
 
 use rookery_diagnosis::Diagnosis;
 
-use crate::http_server::ListenError;
-
-/// An error of loading, serving or counting records.
+/// An error of a server's files, threads or addresses.
 #[derive(Debug, thiserror::Error)]
-pub enum SampleError {
-    /// The file of the records cannot be used.
+pub enum ServerError {
+    /// A file or directory of the server cannot be used.
     #[error("{path}: {step} failed: {source}", path = path.display())]
     File {
-        /// The file.
+        /// The file or directory.
         path: PathBuf,
         /// What was attempted.
         step: &'static str,
         /// The system's own words.
         source: io::Error,
     },
-    /// The threads of the server cannot be started.
+    /// A thread of the server cannot be started.
     #[error("cannot start the server's workers: {0}")]
     Workers(#[source] io::Error),
     /// The address cannot be listened on.
@@ -36,9 +34,9 @@ pub enum SampleError {
     },
 }
 
-impl SampleError {
+impl ServerError {
     /// A step on a file failed.
-    pub(super) fn file(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn file(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File {
             path: path.to_owned(),
             step,
@@ -47,38 +45,29 @@ impl SampleError {
     }
 }
 
-impl From<ListenError> for SampleError {
-    fn from(error: ListenError) -> Self {
-        match error {
-            ListenError::Workers(source) => Self::Workers(source),
-            ListenError::Address { address, source } => Self::Listen { address, source },
-        }
-    }
-}
-
-impl Diagnosis for SampleError {
+impl Diagnosis for ServerError {
     fn code(&self) -> &'static str {
         match self {
-            Self::File { .. } => "sample::file",
-            Self::Workers(_) => "sample::thread",
-            Self::Listen { .. } => "sample::listen",
+            Self::File { .. } => "server::file",
+            Self::Workers(_) => "server::thread",
+            Self::Listen { .. } => "server::listen",
         }
     }
 
     fn place(&self) -> Option<String> {
         match self {
             Self::File { path, .. } => Some(path.display().to_string()),
-            _ => None,
+            Self::Workers(_) | Self::Listen { .. } => None,
         }
     }
 
     fn help(&self) -> Option<String> {
         let help = match self {
             Self::File { .. } => {
-                "check that the file can be read and written, and the disk has room"
+                "check that it can be read and written, and that the disk has room"
             }
             Self::Workers(_) => "raise the limit on processes, or give fewer workers",
-            Self::Listen { .. } => "choose another address or port",
+            Self::Listen { .. } => "choose a free port of an address of this machine",
         };
         Some(help.to_owned())
     }
