@@ -285,6 +285,7 @@ mod tests {
             name: format!("g{number}"),
             cpus: vec![],
             cpu_time: CpuTime::Unlimited,
+            packet_cpus: Vec::new(),
             memory_mib: None,
             pids: None,
             args: vec![],

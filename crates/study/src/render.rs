@@ -153,7 +153,7 @@ fn write_setup(out: &mut String, plan: &Plan, study: &Study) {
     if let Some(storage) = storage_of(study, plan) {
         let _ = writeln!(out, "  {storage}");
     }
-    let network = network::unusual(&study.guest.lab, plan);
+    let network = network::unusual(&study.guest, plan);
     if !network.is_empty() {
         let _ = writeln!(out, "  network: {}", network.join(", "));
     }

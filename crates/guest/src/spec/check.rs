@@ -131,6 +131,7 @@ pub(crate) mod tests {
             name: name.into(),
             cpus: vec![],
             cpu_time: CpuTime::Unlimited,
+            packet_cpus: Vec::new(),
             memory_mib: None,
             pids: None,
             args: vec![],

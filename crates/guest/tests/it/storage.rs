@@ -138,6 +138,7 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
         name: format!("g{number}"),
         cpus: vec![],
         cpu_time: rookery_guest::CpuTime::Unlimited,
+        packet_cpus: Vec::new(),
         memory_mib: None,
         pids: None,
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),

@@ -43,6 +43,7 @@ pub(crate) fn build<T>(
         name: "template".to_owned(),
         cpus: Vec::new(),
         cpu_time: CpuTime::Unlimited,
+        packet_cpus: Vec::new(),
         memory_mib: None,
         pids: None,
         args: service.args,

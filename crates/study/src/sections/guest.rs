@@ -166,6 +166,8 @@ impl GuestKeys {
                 other => other.into(),
             },
             cpu: cpu?,
+            // [network] says it.
+            packet_cpus: None,
             memory: self.memory?,
             pin: self.pin?,
             pids: self.pids?,

@@ -230,6 +230,7 @@ mod tests {
             name: "g1".into(),
             cpus: vec![0, 1],
             cpu_time: CpuTime::cap(0.25),
+            packet_cpus: Vec::new(),
             memory_mib: Some(160),
             pids: Some(64),
             args: vec![],

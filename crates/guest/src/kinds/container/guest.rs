@@ -33,7 +33,7 @@ use crate::{
     health::Health,
     lab_network::attach,
     label::{Label, guest_group, guest_netns, run_name},
-    link::{self, LinkPlace},
+    link::{self, AskedLink, LinkPlace},
     log::tail,
     paths::{CloneClaim, SHARED, open_directory, prepare, remove_tree},
     phase::{Phase, end_reason, out_of_memory},
@@ -311,6 +311,13 @@ impl ContainerGuest {
         move |error| GuestError::in_guest(&guest, step, error)
     }
 
+    fn asked_link(&self) -> AskedLink<'_> {
+        AskedLink {
+            shape: &self.shared.link,
+            packet_cpus: &self.spec.packet_cpus,
+        }
+    }
+
     /// The kernel's own word that the memory limit killed; nothing otherwise.
     fn want_of_memory(&self) -> String {
         match (self.memory_kills(), self.spec.memory_mib) {
@@ -379,7 +386,7 @@ impl Guest for ContainerGuest {
                 &shared.label,
                 &shared.network,
                 (&self.spec.name, self.spec.number),
-                &shared.link,
+                self.asked_link(),
             );
             attached.map_err(self.fail("attaching it to the lab's network"))?;
             self.attached = true;
@@ -423,7 +430,7 @@ impl Guest for ContainerGuest {
             lab: &shared.network,
             number: self.spec.number,
         };
-        readings.extend(link::readings(&*shared.host, &shared.link, &place));
+        readings.extend(link::readings(&*shared.host, self.asked_link(), &place));
         readings
     }
 
