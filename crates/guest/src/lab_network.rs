@@ -9,11 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Host, in_netns, make_netns, remove_netns};
 use crate::{
     label::{Label, guest_netns, run_name},
     link::{AskedLink, LinkLines, Side, apply, bridge, run_batch},
 };
+use rookery_host::{Host, in_netns, make_netns, remove_netns};
 
 /// Whether connections take ports that still wait; each network namespace has its own.
 const PORT_REUSE: &str = "/proc/sys/net/ipv4/tcp_tw_reuse";

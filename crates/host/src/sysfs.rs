@@ -8,9 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen,
-};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 /// The `/sys` of the network namespace of the thread that opened it. It is mounted at no place, so
 /// that nobody else finds it, and is gone with this value.

@@ -383,6 +383,7 @@ fn make_guests(
             name: format!("g{number}"),
             cpus: planned.cpus().to_vec(),
             cpu_time: cpu_time(shape, planned.group.vcpus),
+            cpu_weight: shape.cpu_weight,
             packet_cpus: shape.packets_on(planned.cpus(), all_cpus),
             memory_mib: limited.then_some(planned.group.memory_mib),
             pids: (!bare).then_some(shape.pids),

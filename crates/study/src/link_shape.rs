@@ -334,10 +334,7 @@ mod tests {
     #[test]
     fn policies_choose_among_the_cpus_of_guests() {
         let chosen = |asked: PacketCpus| asked.resolve(&[2], &[0, 2, 4]);
-        assert_eq!(
-            chosen(PacketCpus::Policy(PacketPolicy::Spread)),
-            [0, 2, 4]
-        );
+        assert_eq!(chosen(PacketCpus::Policy(PacketPolicy::Spread)), [0, 2, 4]);
         assert_eq!(chosen(PacketCpus::Policy(PacketPolicy::Guest)), [2]);
         assert_eq!(chosen(PacketCpus::These(vec![1])), [1]);
     }

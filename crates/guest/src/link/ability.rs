@@ -11,9 +11,9 @@ use crate::host_check::Lack;
 /// What packets of machines need to be handled by the kernel.
 const VHOST: &str = "/dev/vhost-net";
 
-/// What this host lacks to link guests of such a shape whose packets are handled on these CPUs.
-/// Nothing of the host is changed: a link is
-/// made between two network namespaces that have no names, and goes with them.
+/// What this host lacks to link guests of such a shape, with their packets handled on these CPUs.
+/// Nothing of the host is changed: a link is made between two network namespaces that have no names,
+/// and goes with them.
 pub(crate) fn missing(shape: &LabShape, packet_cpus: &[u32]) -> Vec<Lack> {
     match shape {
         LabShape::Container(shape) => missing_for_link(AskedLink { shape, packet_cpus }),

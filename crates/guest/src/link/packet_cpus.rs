@@ -1,7 +1,7 @@
 //! On which CPUs the packets of a link are handled: the masks of the queues of its interfaces.
 //!
 //! Interfaces of a lab have no hardware and no interrupts. A packet that one of them receives is
-//! handled in a softirq on the CPU of who sent it, unless the mask of its receive queue
+//! handled in a softirq on the CPU of its sender, unless the mask of its receive queue
 //! (`rps_cpus`, receive packet steering) names others. The mask of a send queue (`xps_cpus`) says
 //! which CPUs send through it; an interface with room for one queue has no such mask.
 
@@ -80,7 +80,9 @@ pub(super) fn placed(devices: &[String], direction: Direction) -> Option<String>
 fn masks(sysfs: &NamespaceSysfs, device: &str, direction: Direction) -> io::Result<Vec<String>> {
     let queues = format!("class/net/{device}/queues");
     let names = sysfs.names(&queues)?;
-    let own = names.iter().filter(|name| name.starts_with(direction.prefix()));
+    let own = names
+        .iter()
+        .filter(|name| name.starts_with(direction.prefix()));
     let files = own.map(|name| format!("{queues}/{name}/{}", direction.mask()));
     // The kernel does not show the mask of an only send queue.
     let is_there = |file: &String| {
@@ -115,10 +117,14 @@ fn cpus_of(mask: &str) -> Option<Vec<u32>> {
         .map(|word| u32::from_str_radix(word, 16).ok())
         .collect();
     let first_of_words = (0_u32..).step_by(WORD_BITS as usize);
-    let cpus = words?.into_iter().rev().zip(first_of_words).flat_map(|(bits, first)| {
-        let set = (0..WORD_BITS).filter(move |bit| (bits >> bit) & 1 == 1);
-        set.map(move |bit| first + bit)
-    });
+    let cpus = words?
+        .into_iter()
+        .rev()
+        .zip(first_of_words)
+        .flat_map(|(bits, first)| {
+            let set = (0..WORD_BITS).filter(move |bit| (bits >> bit) & 1 == 1);
+            set.map(move |bit| first + bit)
+        });
     Some(cpus.collect())
 }
 

@@ -248,9 +248,6 @@ mod tests {
             ["eth0", "u0"]
         );
         assert_eq!(Side::Lab(3).packet_devices(LinkDevice::Macvlan), ["v3"]);
-        assert_eq!(
-            Side::Lab(3).packet_devices(LinkDevice::Vxlan),
-            ["x3", "v3"]
-        );
+        assert_eq!(Side::Lab(3).packet_devices(LinkDevice::Vxlan), ["x3", "v3"]);
     }
 }

@@ -8,8 +8,8 @@ use std::{
 };
 
 use rookery_guest::{
-    CleanOptions, Guest, GuestSpec, InForce, Kind, LabShape, RunDirs, check_network, clean, open_lab,
-    remove_all,
+    CleanOptions, Guest, GuestSpec, InForce, Kind, LabShape, RunDirs, check_network, clean,
+    open_lab, remove_all,
 };
 use rookery_host::{NamespaceSysfs, RealHost, RunId, in_netns};
 use rookery_study::{Impairment, LinkDevice, LinkShape, Offloads, RateLimit, RateQueue};
@@ -320,9 +320,7 @@ pub(crate) fn run_linker_that_dies(words: &[String]) {
     };
     let host = Arc::new(Dying::new(at, after));
     let lab = open_lab(&LabShape::Container(everything()), dirs, host).expect("a lab");
-    let mut guest = lab
-        .create(&template(&*lab), &placed())
-        .expect("a guest");
+    let mut guest = lab.create(&template(&*lab), &placed()).expect("a guest");
     guest.start().expect("started");
     std::process::exit(CAME_TO_ITS_END);
 }

@@ -41,9 +41,7 @@ impl IrqBalance {
 #[must_use]
 pub fn irqbalance(root: &Root) -> Option<IrqBalance> {
     let running = runs(root);
-    let installed = PROGRAMS
-        .iter()
-        .any(|program| root.path(program).exists());
+    let installed = PROGRAMS.iter().any(|program| root.path(program).exists());
     (running || installed).then_some(IrqBalance { running })
 }
 

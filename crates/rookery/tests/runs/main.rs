@@ -49,6 +49,7 @@ mod web2005;
 mod web2005_bytes;
 mod web2005_planted;
 mod web2005_tls;
+mod weights;
 mod wish;
 mod wordpress;
 

@@ -20,6 +20,11 @@ pub struct GuestShape {
     /// What its vCPUs are in CPU time (not enforced by `bare`).
     #[serde(default)]
     pub cpu: CpuTime,
+    /// Its weight where guests want more CPU time than there is, 1 to 10,000, as version 2 of
+    /// control groups counts it; `None` = as the kernel has it, or by its vCPUs where they are
+    /// shares.
+    #[serde(default)]
+    pub cpu_weight: Option<u32>,
     /// CPUs on which packets of its link are handled (containers alone); `None` = as the kernel has
     /// it.
     #[serde(default)]

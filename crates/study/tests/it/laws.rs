@@ -21,10 +21,10 @@ use rookery_study::{
     DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
     GuestKind, GuestShape, HostUse, Impairment, IoLimits, JournalMode, LabShape, LampUse, Layout,
     LayoutGroup, LinkDevice, LinkShape, Load, LoopType, Measure, Offloads, OpenLoad, OpenTimes,
-    Order, OrderentryUse, Over, Override, PacketCpus, PacketPolicy, Pages, Per, PercentileWish, Pin, Pinning, Plan,
-    Precision, RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchUse, SettingValue,
-    SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache,
-    VolumeUse, WebServer, Wish, Workload,
+    Order, OrderentryUse, Over, Override, PacketCpus, PacketPolicy, Pages, Per, PercentileWish,
+    Pin, Pinning, Plan, Precision, RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchUse,
+    SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus,
+    Visit, VolumeCache, VolumeUse, WebServer, Wish, Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -430,6 +430,7 @@ prop_compose! {
     fn guest(kind: GuestKind)(
         memory in amount(300.0, 900.0, "MiB"), cpu in cpu_time(), pin in pinning(), pids in 16_u32..9999,
         ready_within in time(100_000, MINUTE), vm in machine(), link in link(), packet_cpus in option::of(packet_cpus()),
+        cpu_weight in option::of(1_u32..10_001),
     ) -> GuestShape {
         let lab = match kind {
             GuestKind::Vm => LabShape::Vm(Box::new(vm)),
@@ -437,7 +438,7 @@ prop_compose! {
             other => other.into(),
         };
         let packet_cpus = packet_cpus.filter(|_| kind == GuestKind::Container);
-        GuestShape { lab, cpu, packet_cpus, memory, pin, pids, ready_within }
+        GuestShape { lab, cpu, cpu_weight, packet_cpus, memory, pin, pids, ready_within }
     }
 }
 

@@ -24,9 +24,10 @@ use rustix::{
 };
 use tracing::instrument;
 
-use super::config::{BundleContext, config, process};
+use super::config::{BundleContext, GroupFeatures, config, process};
 use crate::{
     copy::copy_tree,
+    cpu_quota::weight_reading,
     error::{GuestError, StepError},
     files::{GuestPaths, write_files},
     guest::{CommandEnd, Guest, GuestCommand, GuestState, ProcessProbe, RUN_STEP},
@@ -198,7 +199,10 @@ impl ContainerGuest {
             conf: &conf.to_string_lossy(),
             network: &network.to_string_lossy(),
             group: &self.group,
-            swap_limit: swap_limit(&self.shared.cgroups),
+            groups: GroupFeatures {
+                swap_limit: swap_limit(&self.shared.cgroups),
+                cpu_v1: self.shared.cgroups.is_v1("cpu"),
+            },
             store: &self.store,
             open_files: getrlimit(Resource::Nofile).maximum.unwrap_or(1 << 20),
         };
@@ -423,8 +427,12 @@ impl Guest for ContainerGuest {
 
     fn in_force(&self) -> Vec<InForce> {
         let mut readings = io_readings(&self.store, Some((&self.shared.cgroups, &self.group)));
-        readings.extend(node_reading(&self.store, &self.shared.cgroups, &self.group));
         let shared = &self.shared;
+        readings.extend(node_reading(&self.store, &shared.cgroups, &self.group));
+        readings.extend(weight_reading(
+            &self.spec,
+            Some((&shared.cgroups, &self.group)),
+        ));
         let place = LinkPlace {
             guest: &netns_path(&guest_netns(&shared.label.run, &self.spec.name)),
             lab: &shared.network,
