@@ -64,7 +64,7 @@ keys! {
         loss: Percent = Percent { min: 0.0, max: 0.5, example: "0.1%" }, Default("0.0");
         /// CPUs on which packets of a guest's link are received at both of its ends, and sent where
         /// an interface has several queues; `[0, 1]` is one list of CPUs, `["0", "1"]` a factor.
-        irq: PacketCpusKind = PacketCpusKind, Optional("as the kernel has it: the CPU of the sender");
+        irq: PacketCpusKind = PacketCpusKind, Optional("as the kernel has it, on the CPU of the sender");
     }
 }
 
