@@ -20,6 +20,7 @@ use crate::{
     storage::StorageUse,
     tiles::{self, TileSummary},
     trust::Trust,
+    weights::{self, WeightedGuests},
     wish::WishSummary,
 };
 
@@ -57,6 +58,8 @@ data! {
         /// Points whose layouts have groups: what each group carried, their score, their fairness.
         /// The groups that have users stand among the points, too, each as a point of its own.
         pub tiles: Vec<TileSummary>,
+        /// Guests on the same CPUs that have CPU weights: what each asked for and got.
+        pub weights: Vec<WeightedGuests>,
         /// How throughput grows with clients, guests and vCPUs.
         pub scaling: Vec<Scaling>,
         /// Equal capacity in different splits.
@@ -170,6 +173,7 @@ impl Analysis {
             baselines: baselines::of_points(&run.header.study, &points),
             searches,
             tiles,
+            weights: weights::of_run(run),
             scaling: scaling::lines(run),
             capacity: capacity::groups(&points),
             effects: Effects::from_run(run),

@@ -53,6 +53,7 @@ pub mod timeline;
 pub mod trend;
 pub mod trust;
 mod units;
+pub mod weights;
 mod window;
 pub mod wish;
 

@@ -9,13 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Host, in_netns, make_netns, remove_netns};
-use rookery_study::LinkShape;
-
 use crate::{
     label::{Label, guest_netns, run_name},
-    link::{LinkLines, Side, apply, bridge, run_batch},
+    link::{AskedLink, LinkLines, Side, apply, bridge, run_batch},
 };
+use rookery_host::{Host, in_netns, make_netns, remove_netns};
 
 /// Whether connections take ports that still wait; each network namespace has its own.
 const PORT_REUSE: &str = "/proc/sys/net/ipv4/tcp_tw_reuse";
@@ -56,11 +54,11 @@ pub(crate) fn attach(
     label: &Label,
     lab: &Path,
     (guest, number): (&str, u16),
-    shape: &LinkShape,
+    asked: AskedLink<'_>,
 ) -> io::Result<()> {
     let name = guest_netns(&label.run, guest);
     // Made from inside the guest's namespace, so that neither end is ever in the host's own.
-    let lines = LinkLines::new(shape, number, lab)?;
+    let lines = LinkLines::new(asked.shape, number, lab)?;
     let environment = label.environment(guest);
     host.step("guest network namespace")?;
     let in_lab = |batch: &str| {
@@ -68,7 +66,7 @@ pub(crate) fn attach(
     };
     let inside = || {
         run_batch(host, &environment, &lines.inside)?;
-        apply(host, &environment, shape, Side::Guest)
+        apply(host, &environment, asked, Side::Guest)
     };
     let deadline = Instant::now() + LINK_LIMIT;
     loop {
@@ -92,13 +90,13 @@ pub(crate) fn attach(
             "the bridge of the lab is gone and is made again: {error}"
         );
         // Another guest may be making it.
-        in_lab(&bridge(shape.bridge_mtu))
+        in_lab(&bridge(asked.shape.bridge_mtu))
             .or_else(|error| if exists(&error) { Ok(()) } else { Err(error) })?;
         in_lab(&lines.join)
     });
     let set = joined.and_then(|()| {
         in_netns(Some(lab), || {
-            apply(host, &environment, shape, Side::Lab(number))
+            apply(host, &environment, asked, Side::Lab(number))
         })
         .and_then(|done| done)
     });

@@ -285,6 +285,8 @@ mod tests {
             name: format!("g{number}"),
             cpus: vec![],
             cpu_time: CpuTime::Unlimited,
+            cpu_weight: None,
+            packet_cpus: Vec::new(),
             memory_mib: None,
             pids: None,
             args: vec![],

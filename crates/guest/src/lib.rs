@@ -60,7 +60,7 @@ pub use kinds::{
 };
 pub use lab::{Lab, Progress};
 pub use launch::{StartProgress, remove_all, start_all};
-pub use link::{LinkEnds, with_link};
+pub use link::{AskedLink, LinkEnds, with_link};
 pub use paths::{RunDirs, SHARED};
 pub use registry::Registration;
 pub use rookery_host::{

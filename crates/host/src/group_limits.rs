@@ -64,6 +64,17 @@ impl Cgroups {
         Ok(done)
     }
 
+    /// The weight of a group beside others that want CPU time, 1 to 10,000, of which 100 is that of
+    /// a group that says nothing; `None` where it cannot be read.
+    #[must_use]
+    pub fn cpu_weight(&self, group: &str) -> Option<u64> {
+        let v1 = self.is_v1("cpu");
+        let file = if v1 { "cpu.shares" } else { "cpu.weight" };
+        let path = self.directory("cpu", group)?.join(file);
+        let number: u64 = fs::read_to_string(path).ok()?.trim().parse().ok()?;
+        Some(if v1 { weight_of(number) } else { number })
+    }
+
     /// The memory limit of a group, bytes; `None` where it has none, or it cannot be read.
     #[must_use]
     pub fn memory_limit(&self, group: &str) -> Option<u64> {
@@ -143,9 +154,10 @@ fn set(directory: &Path, controller: &str, v1: bool, limits: &GroupLimits) -> io
                 if v1 {
                     write(&directory.join("cpu.shares"), &shares.to_string())?;
                 } else {
-                    // 100 for a group that says nothing, as 1024 are in version 1.
-                    let weight = (shares * 100 / 1024).clamp(1, 10_000);
-                    write(&directory.join("cpu.weight"), &weight.to_string())?;
+                    write(
+                        &directory.join("cpu.weight"),
+                        &weight_of(shares).to_string(),
+                    )?;
                 }
             }
         }
@@ -153,6 +165,12 @@ fn set(directory: &Path, controller: &str, v1: bool, limits: &GroupLimits) -> io
         _ => {}
     }
     Ok(())
+}
+
+/// The shares of version 1 as a weight of version 2: 100 for a group that says nothing, as 1024 are
+/// in version 1.
+fn weight_of(shares: u64) -> u64 {
+    (shares.saturating_mul(100) / 1024).clamp(1, 10_000)
 }
 
 /// Limits memory. What does not fit must not go to swap, where the kernel counts that.
@@ -236,6 +254,9 @@ mod tests {
         );
         assert_eq!(groups.memory_limit("rookery/ab/g1"), Some(64 << 20));
         assert_eq!(groups.memory_limit("rookery/ab"), None, "never written");
+        assert_eq!(read("cpu/rookery/ab/g1/cpu.shares"), "512");
+        assert_eq!(groups.cpu_weight("rookery/ab/g1"), Some(50));
+        assert_eq!(groups.cpu_weight("rookery/ab"), None, "never written");
         assert_eq!(
             (
                 read("cpu/rookery/ab/g1/cgroup.procs"),
@@ -259,6 +280,7 @@ mod tests {
         let read = |path: &str| fs::read_to_string(base.path().join(path)).expect("read");
         assert_eq!(read("rookery/ab/g1/cpu.max"), "5000 20000");
         assert_eq!(read("rookery/ab/g1/cpu.weight"), "50");
+        assert_eq!(groups.cpu_weight("rookery/ab/g1"), Some(50));
         assert_eq!(groups.memory_limit("rookery/ab/g1"), Some(64 << 20));
         assert_eq!(read("rookery/ab/g1/cpuset.cpus"), "0-1");
         assert!(read("rookery/cgroup.subtree_control").starts_with('+'));

@@ -6,7 +6,10 @@ use std::{
 };
 
 use rookery_guest::content_digest;
-use rookery_host::{Host, Invocation, RealHost, Topology};
+use rookery_host::{
+    Host, Invocation, RealHost, Topology,
+    settings::{Root, irqbalance},
+};
 use rookery_store::HostDescription;
 use rookery_study::{HostFacts, Plan, Variant};
 
@@ -28,7 +31,8 @@ pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
         rookery_guest::check_host(kind)?;
         stack.check_host(kind, templates)?;
         storage::check(study, None)?;
-        rookery_guest::check_network(&study.guest.lab)?;
+        let packet_cpus = study.guest.packets_on(&plan.guest_cpus, &plan.guest_cpus);
+        rookery_guest::check_network(&study.guest.lab, &packet_cpus)?;
     }
     for point in &plan.points {
         for (index, (part, study)) in plan.parts(point).into_iter().enumerate() {
@@ -74,6 +78,8 @@ pub fn describe_host(place: &Path) -> Result<HostDescription, LabError> {
     ];
     versions.extend(build().map(|build| ("rookery build".to_owned(), build)));
     versions.extend(version_of("runc").map(|version| ("runc".to_owned(), version)));
+    let balance = irqbalance(&Root::machine());
+    versions.extend(balance.map(|found| ("irqbalance".to_owned(), found.state().to_owned())));
     Ok(HostDescription {
         hostname,
         kernel: topology.kernel.clone(),

@@ -2,6 +2,7 @@
 //! and rehearsals.
 
 use std::{
+    collections::BTreeSet,
     thread,
     time::{Duration, Instant},
 };
@@ -13,7 +14,7 @@ use rookery_stack::{
     DatabaseLoader, Origin, RunningGuests, Service, StackContext, StackError, TierAccess,
 };
 use rookery_store::Tuning;
-use rookery_study::{GuestKind, GuestShape, Point, Study, Vcpus};
+use rookery_study::{CpuSet, GuestKind, GuestShape, Point, Study, Vcpus};
 
 use crate::{
     context::LabContext,
@@ -118,6 +119,7 @@ impl<'a> GuestSet<'a> {
     /// Clone the guests of all groups: those of tiers first, because their callers are told where
     /// they are.
     fn clone_all(&mut self, groups: &[GroupContext<'_>]) -> Result<(), TrialError> {
+        let all_cpus = cpus_of(groups.iter().map(|group| &group.point));
         let mut made: Vec<Vec<Box<dyn Guest>>> = groups.iter().map(|_| Vec::new()).collect();
         for group in tiers_first(groups) {
             let called = group
@@ -135,7 +137,7 @@ impl<'a> GuestSet<'a> {
                 Origin::Running(_) => Vec::new(),
             };
             let tier: Vec<TierAccess> = called.map(access).unwrap_or_default();
-            let guests = clone_guests(group, &tier)?;
+            let guests = clone_guests(group, &tier, &all_cpus)?;
             let place = groups.iter().position(|other| other.before == group.before);
             if let Some(own) = place.and_then(|place| made.get_mut(place)) {
                 *own = guests;
@@ -159,7 +161,12 @@ impl<'a> GuestSet<'a> {
         self.remove()?;
         let service = |index| loader.service(point, index);
         let template = loader.template();
-        self.guests = make_guests(&self.context, study, (point, 0), template, &service)?;
+        let place = GuestPlace {
+            point,
+            before: 0,
+            all_cpus: &cpus_of([point]),
+        };
+        self.guests = make_guests(&self.context, study, place, template, &service)?;
         Ok(())
     }
 
@@ -281,10 +288,11 @@ fn tiers_first<'g, 'a>(
     tiers.chain(groups.iter().filter(|group| group.has_users()))
 }
 
-/// Clone the guests of a group, whose tier is reached so.
+/// Clone the guests of a group, whose tier is reached so, in a trial whose guests have these CPUs.
 fn clone_guests(
     group: &GroupContext<'_>,
     tier: &[TierAccess],
+    all_cpus: &[u32],
 ) -> Result<Vec<Box<dyn Guest>>, TrialError> {
     let GroupContext {
         point,
@@ -303,7 +311,11 @@ fn clone_guests(
             None => stack.service(point, index),
         }
     };
-    let place = (point, *before);
+    let place = GuestPlace {
+        point,
+        before: *before,
+        all_cpus,
+    };
     let mut guests = make_guests(&group.context, study, place, stack.template(), &service)?;
     let kind = study.guest.kind();
     let prepared = each_guest(&mut guests, |_, guest| stack.prepare_clone(kind, guest));
@@ -326,15 +338,36 @@ fn attach(
     Ok(vec![guest])
 }
 
-/// Make the guests of a point, behind so many others, on a template; `service` says what each of
-/// them runs.
+/// Which guests are made, among those of a trial.
+#[derive(Clone, Copy)]
+struct GuestPlace<'a> {
+    point: &'a Point,
+    /// Guests of other groups before them.
+    before: usize,
+    /// The CPUs of all guests of the trial.
+    all_cpus: &'a [u32],
+}
+
+/// The CPUs of all guests of these points, ascending.
+fn cpus_of<'p>(points: impl IntoIterator<Item = &'p Point>) -> CpuSet {
+    let guests = points.into_iter().flat_map(Point::each_guest);
+    let cpus: BTreeSet<u32> = guests.flat_map(|guest| guest.cpus().to_vec()).collect();
+    cpus.into_iter().collect()
+}
+
+/// Make the guests of a point on a template; `service` says what each of them runs.
 fn make_guests(
     context: &LabContext<'_>,
     study: &Study,
-    (point, before): (&Point, usize),
+    place: GuestPlace<'_>,
     template: &Template,
     service: &dyn Fn(usize) -> Result<Service, StackError>,
 ) -> Result<Vec<Box<dyn Guest>>, TrialError> {
+    let GuestPlace {
+        point,
+        before,
+        all_cpus,
+    } = place;
     let shape = &study.guest;
     let bare = shape.kind() == GuestKind::Bare;
     // Whoever is not root may make no control groups; the plan says so.
@@ -350,6 +383,8 @@ fn make_guests(
             name: format!("g{number}"),
             cpus: planned.cpus().to_vec(),
             cpu_time: cpu_time(shape, planned.group.vcpus),
+            cpu_weight: shape.cpu_weight,
+            packet_cpus: shape.packets_on(planned.cpus(), all_cpus),
             memory_mib: limited.then_some(planned.group.memory_mib),
             pids: (!bare).then_some(shape.pids),
             args: service.args,

@@ -3,7 +3,7 @@
 
 use std::{net::IpAddr, ops::ControlFlow, path::Path};
 
-use rookery_guest::{check_network, with_link};
+use rookery_guest::{AskedLink, check_network, with_link};
 use rookery_host::{
     RealHost,
     iperf::{Ends, IperfError, StreamPoint, measure, version},
@@ -60,7 +60,7 @@ impl LinkGauge {
     pub fn measure(&self, listener: &mut LinkListener<'_>) -> Result<LinkCeilings, LabError> {
         let tool = version(&RealHost)?;
         for link in self.links.iter().flatten() {
-            check_network(&LabShape::Container(link.clone()))?;
+            check_network(&LabShape::Container(link.clone()), &[])?;
         }
         let mut ceilings = LinkCeilings {
             tool,
@@ -68,7 +68,7 @@ impl LinkGauge {
             links: Vec::new(),
         };
         for link in &self.links {
-            let done = with_link(&RealHost, link.as_ref(), |ends| {
+            let done = with_link(&RealHost, link.as_ref().map(AskedLink::from), |ends| {
                 self.link(link.as_ref(), ends, listener)
             });
             let (ceiling, flow) = done.map_err(IperfError::from)??;

@@ -63,6 +63,9 @@ counters! {
     SoftInterrupts = "softirq_us",
     /// Time in which a hypervisor ran something else on a CPU.
     Stolen = "steal_us",
+    /// Time for which the threads of a guest were ready to run and had no CPU, all together; those
+    /// that ended before the window did are left out.
+    RunDelay = "run_delay_us",
     /// Time in which at least one task waited for a CPU.
     CpuSomeStalled = "cpu_some_us",
     /// Time in which at least one task waited for memory.

@@ -251,7 +251,7 @@ impl Study {
                 StorageKeys::of(&self.storage).write(out)
             });
             let mut network = String::new();
-            NetworkKeys::of(&self.guest.lab).write(&mut network);
+            NetworkKeys::of(&self.guest).write(&mut network);
             if !network.is_empty() {
                 section(sections::NETWORK, &|out| out.push_str(&network));
             }

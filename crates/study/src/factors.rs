@@ -11,7 +11,10 @@ use toml::{
 };
 
 use crate::{
-    grammar::{Below, Context, KeyInfo, kinds::is_pin_table},
+    grammar::{
+        Below, Context, KeyInfo,
+        kinds::{is_cpu_list, is_pin_table},
+    },
     plan::{Factor, Level},
     problem::Code,
     sections::{self, settings},
@@ -148,8 +151,12 @@ fn written(value: &DeValue<'_>) -> String {
         DeValue::Integer(number) => printable(&number.to_string(), LONGEST_LEVEL),
         DeValue::Float(number) => printable(number.as_str(), LONGEST_LEVEL),
         DeValue::Boolean(value) => value.to_string(),
+        DeValue::Array(values) => {
+            let values: Vec<String> = values.iter().map(|one| written(one.get_ref())).collect();
+            printable(&format!("[{}]", values.join(", ")), LONGEST_LEVEL)
+        }
         // The grammar refuses these.
-        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => "...".to_owned(),
+        DeValue::Datetime(_) | DeValue::Table(_) => "...".to_owned(),
     }
 }
 
@@ -274,7 +281,7 @@ fn list<'i>(
         return None;
     };
     // An empty list has no level to go on with; the grammar refuses it.
-    if levels.is_empty() || key == "guest.pin" && is_pin_table(levels) {
+    if levels.is_empty() || is_one_value(&key, levels) {
         return None;
     }
     // What is too long is refused; it need not be copied.
@@ -289,6 +296,15 @@ fn list<'i>(
         },
         why_not,
     })
+}
+
+/// Whether a list is a value of a key whose other values are words.
+pub(crate) fn is_one_value(key: &str, values: &[Spanned<DeValue<'_>>]) -> bool {
+    match key {
+        "guest.pin" => is_pin_table(values),
+        "network.irq" => is_cpu_list(values),
+        _ => false,
+    }
 }
 
 fn collect<'i>(

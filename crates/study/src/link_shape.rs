@@ -208,6 +208,46 @@ pub fn parse_rate(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(*bits)
 }
 
+/// CPUs on which the packets of a guest's link are handled, at both of its ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketCpus {
+    /// As a policy says.
+    Policy(PacketPolicy),
+    /// These, ascending; one or more.
+    These(Vec<u32>),
+}
+
+impl PacketCpus {
+    /// The CPUs for a guest that runs on the CPUs `own`, where all guests of the trial together
+    /// have `all`.
+    #[must_use]
+    pub fn resolve(&self, own: &[u32], all: &[u32]) -> Vec<u32> {
+        match self {
+            Self::Policy(PacketPolicy::Spread) => all.to_vec(),
+            Self::Policy(PacketPolicy::Guest) => own.to_vec(),
+            Self::These(cpus) => cpus.clone(),
+        }
+    }
+}
+
+/// Policies for the CPUs on which packets are handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketPolicy {
+    /// All CPUs that guests of the trial have.
+    Spread,
+    /// The guest's own CPUs.
+    Guest,
+}
+
+impl Named for PacketPolicy {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("spread", Self::Spread, "all CPUs that guests have"),
+        ("guest", Self::Guest, "the CPUs of the guest itself"),
+    ];
+}
+
 /// What a study may call the interface of a guest, whatever its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceName {
@@ -289,6 +329,14 @@ mod tests {
         for text in ["", "100", "Mbit", "1 Mbit", "99999999999999999999bit"] {
             assert_eq!(parse_rate(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn policies_choose_among_the_cpus_of_guests() {
+        let chosen = |asked: PacketCpus| asked.resolve(&[2], &[0, 2, 4]);
+        assert_eq!(chosen(PacketCpus::Policy(PacketPolicy::Spread)), [0, 2, 4]);
+        assert_eq!(chosen(PacketCpus::Policy(PacketPolicy::Guest)), [2]);
+        assert_eq!(chosen(PacketCpus::These(vec![1])), [1]);
     }
 
     #[test]

@@ -83,6 +83,20 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
             study.guest.cpu, study.host.overcommit
         );
     }
+    if let Some(weights) = weights(plan) {
+        let _ = writeln!(out, "  CPU weights of guests: {weights}");
+    }
+}
+
+/// The weights that guests have beside each other; nothing where no study asks for one.
+fn weights(plan: &Plan) -> Option<String> {
+    let studies = || plan.variants.iter().flat_map(Variant::studies);
+    let asked = studies().any(|study| study.guest.cpu_weight.is_some());
+    let weight = |study: &Study| {
+        let weight = study.guest.cpu_weight;
+        weight.map_or_else(|| "none".to_owned(), |weight| weight.to_string())
+    };
+    asked.then(|| distinct(studies().map(weight)).join(", "))
 }
 
 /// What a plan runs: each workload with its stack once, with the kinds of guests.
@@ -153,7 +167,7 @@ fn write_setup(out: &mut String, plan: &Plan, study: &Study) {
     if let Some(storage) = storage_of(study, plan) {
         let _ = writeln!(out, "  {storage}");
     }
-    let network = network::unusual(&study.guest.lab, plan);
+    let network = network::unusual(&study.guest, plan);
     if !network.is_empty() {
         let _ = writeln!(out, "  network: {}", network.join(", "));
     }

@@ -242,6 +242,8 @@ fn spec(number: u16) -> GuestSpec {
         name: format!("g{number}"),
         cpus: Vec::new(),
         cpu_time: rookery_guest::CpuTime::cap(1.0),
+        cpu_weight: None,
+        packet_cpus: Vec::new(),
         memory_mib: Some(256),
         pids: Some(64),
         args: embedded::guest_args(1, Pages::Corrected, Duration::ZERO),

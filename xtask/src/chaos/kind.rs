@@ -103,8 +103,8 @@ impl RunKind {
             ),
             Self::Settings => (
                 embedded,
-                "container\"\nmemory = \"128MiB per guest",
-                "",
+                "container\"\ncpu_weight = 300\nmemory = \"128MiB per guest",
+                "\n[network]\nirq = \"guest\"\n",
                 "settings = \"throughput\"\n",
             ),
             Self::Database => (database, "bare", "", ""),

@@ -105,13 +105,14 @@ pub fn check_storage(
     nothing_missing(kind, "for their storage, ", missing)
 }
 
-/// Whether this host can give guests of a lab of this shape the network that it asks for. Changes
-/// nothing.
+/// Whether this host can give guests of a lab of this shape the network that it asks for, with their
+/// packets handled on these CPUs (none = as the kernel has it). Changes nothing.
 ///
 /// # Errors
 /// Everything that is missing, at once, each with what to do about it.
-pub fn check_network(shape: &LabShape) -> Result<(), GuestError> {
-    nothing_missing(shape.kind(), "for their network, ", link::missing(shape))
+pub fn check_network(shape: &LabShape, packet_cpus: &[u32]) -> Result<(), GuestError> {
+    let missing = link::missing(shape, packet_cpus);
+    nothing_missing(shape.kind(), "for their network, ", missing)
 }
 
 #[cfg(test)]

@@ -5,17 +5,18 @@ use std::{io, path::Path};
 use rookery_host::{RealHost, find_program};
 use rookery_study::{LabShape, LinkShape};
 
-use super::with_link;
+use super::{AskedLink, with_link};
 use crate::host_check::Lack;
 
 /// What packets of machines need to be handled by the kernel.
 const VHOST: &str = "/dev/vhost-net";
 
-/// What this host lacks to link guests of such a shape. Nothing of the host is changed: a link is
-/// made between two network namespaces that have no names, and goes with them.
-pub(crate) fn missing(shape: &LabShape) -> Vec<Lack> {
+/// What this host lacks to link guests of such a shape, with their packets handled on these CPUs.
+/// Nothing of the host is changed: a link is made between two network namespaces that have no names,
+/// and goes with them.
+pub(crate) fn missing(shape: &LabShape, packet_cpus: &[u32]) -> Vec<Lack> {
     match shape {
-        LabShape::Container(link) => missing_for_link(link),
+        LabShape::Container(shape) => missing_for_link(AskedLink { shape, packet_cpus }),
         LabShape::Vm(shape) if shape.nic.vhost == Some(true) && !Path::new(VHOST).exists() => {
             vec![Lack::new(
                 format!("there is no {VHOST}"),
@@ -27,8 +28,9 @@ pub(crate) fn missing(shape: &LabShape) -> Vec<Lack> {
     }
 }
 
-fn missing_for_link(link: &LinkShape) -> Vec<Lack> {
-    if *link == LinkShape::default() {
+fn missing_for_link(asked: AskedLink<'_>) -> Vec<Lack> {
+    let link = asked.shape;
+    if *link == LinkShape::default() && asked.packet_cpus.is_empty() {
         return Vec::new();
     }
     let programs = [
@@ -53,7 +55,7 @@ fn missing_for_link(link: &LinkShape) -> Vec<Lack> {
         // Without root there are no containers at all.
         return missing;
     }
-    with_link(&RealHost, Some(link), |_| ())
+    with_link(&RealHost, Some(asked), |_| ())
         .err()
         .map(|error| {
             let device = link.device.name();

@@ -3,11 +3,15 @@
 use std::{path::Path, time::Duration};
 
 use rookery_cast::{low_u32, truncate_u64};
-use rookery_host::{Host, Invocation, in_netns};
+use rookery_host::{Host, Invocation, format_cpu_list, in_netns};
 use rookery_study::{Impairment, LinkShape, RateQueue, plain_rate};
 use serde::Deserialize;
 
-use super::{BRIDGE, GUEST_DEVICE, settings::Side};
+use super::{
+    BRIDGE, GUEST_DEVICE,
+    packet_cpus::{Direction, placed},
+    settings::{AskedLink, Side},
+};
 use crate::storage::InForce;
 
 /// Where the link of a guest is.
@@ -68,7 +72,12 @@ struct Loss {
 }
 
 /// The readings of a container's link.
-pub(crate) fn readings(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>) -> Vec<InForce> {
+pub(crate) fn readings(
+    host: &dyn Host,
+    asked: AskedLink<'_>,
+    place: &LinkPlace<'_>,
+) -> Vec<InForce> {
+    let shape = asked.shape;
     let inside = devices(host, place.guest);
     let outside = devices(host, place.lab);
     let far = Side::Lab(place.number);
@@ -95,6 +104,9 @@ pub(crate) fn readings(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>
         let ends = disciplines(host, shape, place);
         readings.extend(limit_readings(shape, &ends));
         readings.extend(impairment_readings(&shape.impairment, &ends));
+    }
+    if !asked.packet_cpus.is_empty() {
+        readings.extend(packet_readings(asked, place));
     }
     readings
 }
@@ -287,6 +299,32 @@ fn limit_readings(shape: &LinkShape, [inside, outside]: &[Vec<Discipline>; 2]) -
         ));
     }
     readings
+}
+
+/// Where packets are handled; of sending nothing is said where no interface has queues to choose
+/// from.
+fn packet_readings(asked: AskedLink<'_>, place: &LinkPlace<'_>) -> Vec<InForce> {
+    let device = asked.shape.device;
+    let end = |namespace: &Path, side: Side, direction| {
+        let devices = side.packet_devices(device);
+        let found = in_netns(Some(namespace), || placed(&devices, direction));
+        found.ok().flatten()
+    };
+    let ends = |direction| {
+        let lab = Side::Lab(place.number);
+        [
+            end(place.guest, Side::Guest, direction),
+            end(place.lab, lab, direction),
+        ]
+    };
+    let cpus = format_cpu_list(asked.packet_cpus.iter().copied());
+    let [guest, lab] = ends(Direction::Receive);
+    let received = InForce::new("network.irq", cpus.clone(), both(guest, lab));
+    let sent = match ends(Direction::Send) {
+        [None, None] => None,
+        [guest, lab] => Some(InForce::new("network.irq_send", cpus, both(guest, lab))),
+    };
+    std::iter::once(received).chain(sent).collect()
 }
 
 fn on_off(on: bool) -> &'static str {

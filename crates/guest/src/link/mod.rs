@@ -10,6 +10,7 @@ mod ability;
 mod base;
 mod in_force;
 mod lines;
+mod packet_cpus;
 mod settings;
 mod unnamed;
 
@@ -17,6 +18,7 @@ pub(crate) use ability::missing;
 pub(crate) use base::{bridge, guest_address, run_batch};
 pub(crate) use in_force::{LinkPlace, host_mtu, machine_readings, readings};
 pub(crate) use lines::LinkLines;
+pub use settings::AskedLink;
 pub(crate) use settings::{Side, apply};
 pub use unnamed::{LinkEnds, with_link};
 

@@ -1,11 +1,11 @@
-//! Offloads, rate limits, delay and loss of the interfaces of a link.
+//! Offloads, rate limits, delay and loss of the interfaces of a link, and the CPUs of its packets.
 
 use std::io;
 
 use rookery_host::{Host, Invocation};
 use rookery_study::{Impairment, LinkDevice, LinkShape, RateLimit, RateQueue};
 
-use super::{GUEST_DEVICE, LOWER_DEVICE, lines::port};
+use super::{GUEST_DEVICE, LOWER_DEVICE, lines::port, packet_cpus};
 
 /// The names that `ethtool -K` has for each of
 /// [`Offloads::named`](rookery_study::Offloads::named).
@@ -19,6 +19,24 @@ const BUCKETS_PER_S: u64 = 200;
 const LEAST_BUCKET: u64 = 128 << 10;
 /// Packets that may be late at a time; more would be lost without being asked for.
 const LATE_PACKETS: u32 = 100_000;
+
+/// What is asked for of the link of one guest.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedLink<'a> {
+    /// As all guests of the lab have it.
+    pub shape: &'a LinkShape,
+    /// CPUs on which its packets are handled; none = as the kernel has it.
+    pub packet_cpus: &'a [u32],
+}
+
+impl<'a> From<&'a LinkShape> for AskedLink<'a> {
+    fn from(shape: &'a LinkShape) -> Self {
+        Self {
+            shape,
+            packet_cpus: &[],
+        }
+    }
+}
 
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +56,13 @@ impl Side {
             .into_iter()
             .chain(tunnel)
             .collect()
+    }
+
+    /// All interfaces of this end that receive or send the guest's packets.
+    pub(super) fn packet_devices(self, device: LinkDevice) -> Vec<String> {
+        let (first, lower) = (self.first(device), self.lower());
+        let below = (device != LinkDevice::Veth && lower != first).then_some(lower);
+        std::iter::once(first).chain(below).collect()
     }
 
     /// The interface whose offloads are read back.
@@ -68,13 +93,14 @@ impl Side {
 /// Set what a study asks for of the interfaces of one end; the caller is in their namespace.
 ///
 /// # Errors
-/// When `ethtool` or `tc` refuses.
+/// When `ethtool`, `tc` or the kernel refuses.
 pub(crate) fn apply(
     host: &dyn Host,
     environment: &[(String, String)],
-    shape: &LinkShape,
+    asked: AskedLink<'_>,
     side: Side,
 ) -> io::Result<()> {
+    let shape = asked.shape;
     let run = |invocation: Invocation| {
         host.run(invocation.envs(environment.to_vec()))
             .map(drop)
@@ -92,7 +118,7 @@ pub(crate) fn apply(
     if !batch.is_empty() {
         run(Invocation::new("tc").args(["-batch", "-"]).stdin(batch))?;
     }
-    Ok(())
+    packet_cpus::place(host, asked.packet_cpus, &side.packet_devices(shape.device))
 }
 
 /// What follows `ethtool -K DEVICE`; nothing where nothing is asked for.
@@ -212,5 +238,16 @@ mod tests {
             Side::Lab(3).offload_devices(LinkDevice::Vxlan),
             ["x3", "v3"]
         );
+    }
+
+    #[test]
+    fn packets_pass_every_interface_of_an_end() {
+        assert_eq!(Side::Guest.packet_devices(LinkDevice::Veth), ["eth0"]);
+        assert_eq!(
+            Side::Guest.packet_devices(LinkDevice::Macvlan),
+            ["eth0", "u0"]
+        );
+        assert_eq!(Side::Lab(3).packet_devices(LinkDevice::Macvlan), ["v3"]);
+        assert_eq!(Side::Lab(3).packet_devices(LinkDevice::Vxlan), ["x3", "v3"]);
     }
 }

@@ -9,9 +9,8 @@ use std::{
 };
 
 use rookery_host::{Host, in_unnamed_netns};
-use rookery_study::LinkShape;
 
-use super::{LinkLines, Side, apply, bridge, guest_address, run_batch};
+use super::{AskedLink, LinkLines, Side, apply, bridge, guest_address, run_batch};
 
 /// Both ends of a link that is there.
 #[derive(Clone, Debug)]
@@ -24,36 +23,36 @@ pub struct LinkEnds {
     pub lab: PathBuf,
 }
 
-/// Do `work` while there is a link of this shape, as a lab has it for a container, or, without a
-/// shape, a loopback interface whose ends are in one namespace. All of it is gone afterwards, also
+/// Do `work` while there is such a link, as a lab has it for a container, or, where none is asked
+/// for, a loopback interface whose ends are in one namespace. All of it is gone afterwards, also
 /// when this process is killed.
 ///
 /// # Errors
 /// When the link cannot be made.
 pub fn with_link<T: Send>(
     host: &dyn Host,
-    shape: Option<&LinkShape>,
+    asked: Option<AskedLink<'_>>,
     work: impl FnOnce(&LinkEnds) -> T + Send,
 ) -> io::Result<T> {
     in_unnamed_netns(|| {
         let lab = own_namespace();
         run_batch(host, &[], "link set lo up\n")?;
-        let Some(shape) = shape else {
+        let Some(asked) = asked else {
             return Ok(work(&LinkEnds {
                 guest: lab.clone(),
                 address: IpAddr::V4(Ipv4Addr::LOCALHOST),
                 lab,
             }));
         };
-        run_batch(host, &[], &bridge(shape.bridge_mtu))?;
-        let lines = &LinkLines::new(shape, 1, &lab)?;
+        run_batch(host, &[], &bridge(asked.shape.bridge_mtu))?;
+        let lines = &LinkLines::new(asked.shape, 1, &lab)?;
         let (told, made) = channel();
         let (done, waits) = channel::<()>();
         thread::scope(|scope| {
             let guest = scope.spawn(move || {
                 in_unnamed_netns(move || {
                     let ready = run_batch(host, &[], &lines.inside)
-                        .and_then(|()| apply(host, &[], shape, Side::Guest))
+                        .and_then(|()| apply(host, &[], asked, Side::Guest))
                         .map(|()| own_namespace());
                     let there = ready.is_ok();
                     let _ = told.send(ready);
@@ -67,7 +66,7 @@ pub fn with_link<T: Send>(
                 .unwrap_or_else(|_| Err(io::Error::other("the guest's namespace cannot be made")));
             let worked = ends.and_then(|guest| {
                 run_batch(host, &[], &format!("{}{}", lines.outside, lines.join))?;
-                apply(host, &[], shape, Side::Lab(1))?;
+                apply(host, &[], asked, Side::Lab(1))?;
                 Ok(work(&LinkEnds {
                     guest,
                     address: IpAddr::V4(guest_address(1)?),

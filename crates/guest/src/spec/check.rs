@@ -41,6 +41,13 @@ pub(crate) fn check_spec(spec: &GuestSpec) -> Result<(), GuestError> {
             "a period of {period} us is not between 1000 and 1000000"
         ));
     }
+    if let Some(weight) = spec.cpu_weight
+        && !(1..=10_000).contains(&weight)
+    {
+        problems.push(format!(
+            "a CPU weight of {weight} is not between 1 and 10000"
+        ));
+    }
     if spec.port == 0 {
         problems.push("a service has a port above 0".to_owned());
     }
@@ -131,6 +138,8 @@ pub(crate) mod tests {
             name: name.into(),
             cpus: vec![],
             cpu_time: CpuTime::Unlimited,
+            cpu_weight: None,
+            packet_cpus: Vec::new(),
             memory_mib: None,
             pids: None,
             args: vec![],

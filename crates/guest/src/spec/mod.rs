@@ -105,6 +105,12 @@ pub struct GuestSpec {
     pub cpus: Vec<u32>,
     /// How much CPU time it gets on them.
     pub cpu_time: CpuTime,
+    /// Its weight beside others that want CPU time, 1 to 10,000, as version 2 of control groups
+    /// counts it; `None` = as its CPU time says, or the kernel.
+    pub cpu_weight: Option<u32>,
+    /// CPUs on which packets of its link are handled, ascending; none = as the kernel has it.
+    /// Containers alone have such links.
+    pub packet_cpus: Vec<u32>,
     /// Memory limit, MiB; `None` = no limit.
     pub memory_mib: Option<u64>,
     /// Limit on processes and threads.

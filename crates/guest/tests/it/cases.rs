@@ -526,11 +526,11 @@ fn a_silent_guest_is_late(kind: Kind) {
 }
 
 fn every_failing_step_leaves_nothing(kind: Kind) {
-    failing_steps_leave_nothing(&kind.into());
+    failing_steps_leave_nothing(&kind.into(), &spec(1, &[]));
 }
 
 /// The n-th change of the host fails, for n = 1, 2, 3, ... until a whole life needs fewer.
-pub(crate) fn failing_steps_leave_nothing(shape: &LabShape) {
+pub(crate) fn failing_steps_leave_nothing(shape: &LabShape, spec: &GuestSpec) {
     for after_the_deed in [false, true] {
         for n in 1.. {
             assert!(n < 100, "a life of a guest takes fewer changes than that");
@@ -540,7 +540,7 @@ pub(crate) fn failing_steps_leave_nothing(shape: &LabShape) {
             } else {
                 FaultyHost::failing_at(n)
             });
-            let lived = live(&fixture, shape, &host);
+            let lived = live(&fixture, (shape, spec), &host);
             fixture.assert_no_traces(&format!(
                 "after fault {n} (after the deed: {after_the_deed})"
             ));
@@ -556,7 +556,11 @@ pub(crate) fn failing_steps_leave_nothing(shape: &LabShape) {
 
 /// Open, create, start; everything is dropped at the end. After a failed create the lab must hold
 /// no trace of the guest.
-fn live(fixture: &Fixture, shape: &LabShape, host: &Arc<FaultyHost>) -> Result<(), GuestError> {
+fn live(
+    fixture: &Fixture,
+    (shape, spec): (&LabShape, &GuestSpec),
+    host: &Arc<FaultyHost>,
+) -> Result<(), GuestError> {
     let lab = fixture.lab_of(shape, Arc::clone(host) as Arc<dyn rookery_host::Host>)?;
     let fill = |_: &std::path::Path| Ok(None);
     let program = std::env::current_exe().expect("own path");
@@ -568,7 +572,7 @@ fn live(fixture: &Fixture, shape: &LabShape, host: &Arc<FaultyHost>) -> Result<(
     };
     let template = lab.template(&recipe, &rookery_guest::patient)?;
     let before = fixture.traces();
-    let created = lab.create(&template, &spec(1, &[]));
+    let created = lab.create(&template, spec);
     if created.is_err() {
         assert_eq!(fixture.traces(), before, "a failed create leaves nothing");
     }

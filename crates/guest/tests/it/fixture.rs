@@ -178,6 +178,8 @@ pub(crate) fn spec(number: u16, modes: &[&str]) -> GuestSpec {
         name: format!("g{number}"),
         cpus: vec![],
         cpu_time: rookery_guest::CpuTime::Unlimited,
+        cpu_weight: None,
+        packet_cpus: Vec::new(),
         memory_mib: Some(256),
         pids: Some(64),
         args,

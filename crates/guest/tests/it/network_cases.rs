@@ -8,10 +8,10 @@ use std::{
 };
 
 use rookery_guest::{
-    CleanOptions, Guest, InForce, Kind, LabShape, RunDirs, check_network, clean, open_lab,
-    remove_all,
+    CleanOptions, Guest, GuestSpec, InForce, Kind, LabShape, RunDirs, check_network, clean,
+    open_lab, remove_all,
 };
-use rookery_host::{RealHost, RunId, in_netns};
+use rookery_host::{NamespaceSysfs, RealHost, RunId, in_netns};
 use rookery_study::{Impairment, LinkDevice, LinkShape, Offloads, RateLimit, RateQueue};
 
 use crate::{
@@ -60,7 +60,7 @@ fn impairment() -> Impairment {
         impairment: asked,
         ..LinkShape::default()
     };
-    match check_network(&LabShape::Container(shape)) {
+    match check_network(&LabShape::Container(shape), &[]) {
         Ok(()) => asked,
         Err(error) => {
             let text = error.to_string();
@@ -87,6 +87,14 @@ fn everything() -> LinkShape {
             queue: RateQueue::Packets(64),
         }),
         impairment: impairment(),
+    }
+}
+
+/// The first guest, its packets on CPU 0.
+fn placed() -> GuestSpec {
+    GuestSpec {
+        packet_cpus: vec![0],
+        ..spec(1, &[])
     }
 }
 
@@ -158,7 +166,7 @@ fn settings_of_a_link_are_read_back(_: Kind) {
             ..everything()
         };
         with_lab(&shape, |lab| {
-            let mut guests: Vec<Box<dyn Guest>> = vec![create(lab, &spec(1, &[]))];
+            let mut guests: Vec<Box<dyn Guest>> = vec![create(lab, &placed())];
             up(lab, &mut guests);
             let names: Vec<String> = readings(&*guests[0])
                 .into_iter()
@@ -167,6 +175,11 @@ fn settings_of_a_link_are_read_back(_: Kind) {
             let impaired: &[&str] = match shape.impairment.is_none() {
                 true => &[],
                 false => &["delay", "loss"],
+            };
+            // An interface of a host with one CPU has one queue, and nothing to choose from.
+            let packets: &[&str] = match std::thread::available_parallelism() {
+                Ok(cpus) if cpus.get() > 1 => &["irq", "irq_send"],
+                _ => &["irq"],
             };
             assert_eq!(
                 names,
@@ -183,6 +196,7 @@ fn settings_of_a_link_are_read_back(_: Kind) {
                 ]
                 .iter()
                 .chain(impaired)
+                .chain(packets)
                 .map(|name| format!("network.{name}"))
                 .collect::<Vec<_>>()
             );
@@ -198,7 +212,25 @@ fn settings_of_a_link_are_read_back(_: Kind) {
                     .status()
             });
             assert!(removed.expect("a namespace").expect("tc").success());
+            // And lets the kernel handle packets as it likes.
+            let forgotten = in_netns(lab.network(), || {
+                let sysfs = NamespaceSysfs::open()?;
+                sysfs.write("class/net/v1/queues/rx-0/rps_cpus", "0")
+            });
+            forgotten.expect("a namespace").expect("a mask");
             let now = readings(&*guests[0]);
+            let packets = now.iter().find(|(name, ..)| name == "network.irq");
+            let in_lab = match device {
+                // The tunnel above has kept its own.
+                LinkDevice::Vxlan => "0 in the guest, 0 and none in the lab",
+                LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan => {
+                    "0 in the guest, none in the lab"
+                }
+            };
+            assert_eq!(
+                packets.map(|(_, _, effective)| effective.as_str()),
+                Some(in_lab)
+            );
             let limit = now.iter().find(|(name, ..)| name == "network.rate_limit");
             assert_eq!(
                 limit.map(|(_, _, effective)| effective.as_str()),
@@ -236,9 +268,9 @@ fn what_the_kernel_lacks_is_refused_by_name(_: Kind) {
     };
     let before = links();
     for device in [LinkDevice::Macvlan, LinkDevice::Vxlan] {
-        check_network(&shape(device)).expect("the other cases use it");
+        check_network(&shape(device), &[]).expect("the other cases use it");
     }
-    check_network(&LabShape::Container(everything())).expect("the other cases use it");
+    check_network(&LabShape::Container(everything()), &[0]).expect("the other cases use it");
     // A host that has it is right to let it pass.
     let asked = Command::new("unshare")
         .args(["-n", "sh", "-c"])
@@ -246,7 +278,7 @@ fn what_the_kernel_lacks_is_refused_by_name(_: Kind) {
         .stderr(Stdio::null())
         .status();
     let has_ipvlan = asked.expect("unshare").success();
-    match check_network(&shape(LinkDevice::Ipvlan)) {
+    match check_network(&shape(LinkDevice::Ipvlan), &[]) {
         Ok(()) => assert!(has_ipvlan),
         Err(error) => {
             let text = error.to_string();
@@ -256,12 +288,19 @@ fn what_the_kernel_lacks_is_refused_by_name(_: Kind) {
             );
         }
     }
+    // The kernel knows no CPU of this number, and every CPU that guests are given.
+    let error = check_network(&shape(LinkDevice::Veth), &[8191]);
+    let text = error.expect_err("refused").to_string();
+    assert!(
+        text.contains("rx-0/rps_cpus") && text.contains("Value too large"),
+        "{text}"
+    );
     assert_eq!(links(), before, "the host's own network");
 }
 
 fn every_failing_step_of_a_link_leaves_nothing(_: Kind) {
     let before = links();
-    failing_steps_leave_nothing(&LabShape::Container(everything()));
+    failing_steps_leave_nothing(&LabShape::Container(everything()), &placed());
     assert_eq!(links(), before, "the host's own network");
 }
 
@@ -281,9 +320,7 @@ pub(crate) fn run_linker_that_dies(words: &[String]) {
     };
     let host = Arc::new(Dying::new(at, after));
     let lab = open_lab(&LabShape::Container(everything()), dirs, host).expect("a lab");
-    let mut guest = lab
-        .create(&template(&*lab), &spec(1, &[]))
-        .expect("a guest");
+    let mut guest = lab.create(&template(&*lab), &placed()).expect("a guest");
     guest.start().expect("started");
     std::process::exit(CAME_TO_ITS_END);
 }

@@ -138,6 +138,8 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
         name: format!("g{number}"),
         cpus: vec![],
         cpu_time: rookery_guest::CpuTime::Unlimited,
+        cpu_weight: None,
+        packet_cpus: Vec::new(),
         memory_mib: None,
         pids: None,
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),

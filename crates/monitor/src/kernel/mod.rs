@@ -5,6 +5,7 @@ mod groups;
 mod memory;
 mod network;
 mod stacks;
+mod waits;
 
 use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 
@@ -45,10 +46,13 @@ pub(crate) fn watch_kernel(
         groups: groups::find(proc, &cgroups, &mut guests),
     };
     let before = read(proc, &sources);
+    let waited = waits::read(proc, &mut guests);
     if !state.wait(course.until) {
         return Vec::new();
     }
-    growth(&before, &read(proc, &sources))
+    let mut counts = growth(&before, &read(proc, &sources));
+    counts.extend(waits::growth(&waited, &waits::read(proc, &mut guests)));
+    counts
 }
 
 /// What is read beside the host itself.
@@ -201,6 +205,7 @@ mod tests {
         // A guest in the host's own network has none of its own.
         assert!(has("host", KernelCounter::Retransmitted));
         assert!(!has("g1", KernelCounter::Retransmitted));
+        assert!(has("g1", KernelCounter::RunDelay));
         let never = LoadState::default();
         never.finish();
         assert_eq!(watch_kernel(&config, Vec::new(), &never), []);

@@ -129,10 +129,21 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis, zone: &Zone) -> Vec<String
     let remarks = run.notes.iter().filter(|note| !of_interruption(&note.text));
     all.extend(remarks.map(|note| format!("{}: {}.", zone.to_second(&note.at), note.text)));
     all.extend(warned(&checks));
+    all.extend(moving_interrupts(run));
     all.extend(audit_caveats(run));
     all.extend(settings::caveat(run));
     all.extend(marginal_caveat(run));
     all
+}
+
+/// Interrupts of devices that did not stay where they were.
+fn moving_interrupts(run: &Run) -> Option<String> {
+    let mut software = run.header.host.versions.iter();
+    let (name, _) = software.find(|(name, state)| name == "irqbalance" && state == "runs")?;
+    Some(format!(
+        "{name} ran on the host when the run began: interrupts of devices may have moved among \
+         CPUs during trials."
+    ))
 }
 
 /// How many void trials were run again, and how many of these ended well.

@@ -15,6 +15,7 @@ pub(crate) mod settings;
 pub(crate) mod summary;
 pub(crate) mod tiles;
 pub(crate) mod trust;
+pub(crate) mod weights;
 
 use crate::prose::format::NONE;
 

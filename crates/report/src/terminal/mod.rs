@@ -81,6 +81,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize, zone: &Zone) 
         tables::baselines::against(analysis),
         tables::tiles::groups(analysis),
         tables::tiles::scores(analysis),
+        tables::weights::table_of(analysis),
     ];
     for table in of_users.into_iter().filter(|_| !analysis.run.loads_alone) {
         text += &fitted(table, width);

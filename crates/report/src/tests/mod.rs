@@ -757,3 +757,15 @@ fn each_matter_that_the_checks_remark_on_is_told_once() {
         "{caveats:?}"
     );
 }
+
+#[test]
+fn interrupts_that_may_have_moved_are_a_caveat() {
+    let told = |state: &str| {
+        let mut header = header(1);
+        let balance = ("irqbalance".to_owned(), state.to_owned());
+        header.host.versions.push(balance);
+        analysed(&planned(&header)).1.caveats.join("\n")
+    };
+    assert!(told("runs").contains("irqbalance ran on the host"));
+    assert!(!told("does not run").contains("irqbalance"));
+}

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rookery_host::settings::{Root, irqbalance};
 use rookery_study::{Choices, Document, HostFacts, Plan, Problems, host_probes};
 
 use crate::{
@@ -16,6 +17,9 @@ use crate::{
 };
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
+    if !args.file_only {
+        warn_of_irqbalance();
+    }
     let (mut all, mut tried) = (Vec::new(), Vec::new());
     let mut worst = Code::Done;
     for path in &args.studies {
@@ -36,6 +40,16 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
         output::json(&all)?;
     }
     Ok(worst)
+}
+
+/// What moves interrupts while trials are measured is no reason not to run.
+fn warn_of_irqbalance() {
+    if irqbalance(&Root::machine()).is_some_and(|found| found.running) {
+        output::remark(
+            "warning: irqbalance is running and may move interrupts of devices among CPUs during \
+             trials; `systemctl stop irqbalance` stops it",
+        );
+    }
 }
 
 fn tried_as_json(path: &Path, tried: &Tried) -> serde_json::Value {

@@ -50,6 +50,7 @@ mod web2005_bytes;
 mod web2005_modern;
 mod web2005_planted;
 mod web2005_tls;
+mod weights;
 mod wish;
 mod wordpress;
 

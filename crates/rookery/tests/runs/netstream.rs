@@ -185,6 +185,75 @@ fn a_limit_and_a_bridge_of_another_size_are_named() {
     assert_host_as(&before);
 }
 
+/// A guest with many packets and one with few on CPU 0, in two layouts: the packets of both are
+/// handled there, or on the driver's CPU.
+fn unequal() -> String {
+    let layout = |name: &str, cpu: u32| {
+        format!(
+            r#"
+[[layout]]
+name = "{name}"
+[[layout.group]]
+name = "busy"
+users = 2
+answer_bytes = 65536
+irq = [{cpu}]
+[[layout.group]]
+name = "quiet"
+users = 1
+answer_bytes = 100
+think_time = "100ms"
+irq = [{cpu}]
+"#
+        )
+    };
+    let layouts = layout("among guests", 0) + &layout("beside guests", 1);
+    format!(
+        r#"
+title = "served"
+seed = 3
+workload = {{ kind = "netstream" }}
+load = {{ ramp_up = "100ms", settle = "900ms", steady = "2s", ramp_down = "100ms", drain = "2s", repeats = 1 }}
+stack = {{ kind = "bundled" }}
+guest = {{ kind = "container", memory = "128MiB per guest" }}
+host = {{ guest_cpus = [0], driver_cpus = [1], overcommit = 2, other_work = 1 }}
+network = {{ gro = "off", gso = "off", tso = "off" }}
+{layouts}"#
+    )
+}
+
+#[test]
+fn a_guest_whose_cpu_serves_the_packets_of_another_is_named() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let before = host_state();
+    let (_, run) = place.done_everywhere("served.toml", &unequal());
+    for name in ["network.irq", "network.irq_send"] {
+        let mut found = settings(&run, name);
+        found.sort();
+        let of = |cpu: &str| (cpu.to_owned(), cpu.to_owned(), cpu.to_owned());
+        assert_eq!(found, [of("0"), of("0"), of("1"), of("1")], "{name}");
+    }
+    let output = place
+        .rookery(&["report", "latest", "--json"])
+        .output()
+        .expect("rookery starts");
+    let analysis: Value = serde_json::from_slice(&output.stdout).expect("an analysis");
+    let served: Vec<&str> = rows(&analysis["trust"], "checks")
+        .iter()
+        .flat_map(|check| rows(check, "remarks"))
+        .filter_map(|remark| remark["text"].as_str())
+        .filter(|text| text.contains("they serve others"))
+        .collect();
+    assert!(
+        matches!(served[..], [text] if text.contains("the CPUs of g2 (0)")),
+        "{served:?}"
+    );
+    assert_host_as(&before);
+}
+
 #[test]
 fn tunnels_carry_streams_and_leave_nothing() {
     if !root_tests() {

@@ -43,6 +43,8 @@ pub(crate) fn build<T>(
         name: "template".to_owned(),
         cpus: Vec::new(),
         cpu_time: CpuTime::Unlimited,
+        cpu_weight: None,
+        packet_cpus: Vec::new(),
         memory_mib: None,
         pids: None,
         args: service.args,

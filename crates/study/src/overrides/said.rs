@@ -45,9 +45,7 @@ impl LayoutSet<'_> {
     /// What they say, for the labels of their points; what is a list is a factor, and not said
     /// here.
     pub(crate) fn levels(&self) -> Vec<Level> {
-        let is_list =
-            |said: &&Override| said.value.starts_with('[') && !said.value.starts_with("[[");
-        let single = self.overrides.iter().filter(|said| !is_list(said));
+        let single = self.overrides.iter().filter(|said| !is_factor(said));
         single
             .map(|said| Level {
                 // As factors are named: settings by their own names.
@@ -58,6 +56,15 @@ impl LayoutSet<'_> {
                 value: said.value.trim_matches('"').to_owned(),
             })
             .collect()
+    }
+}
+
+/// Whether it is a list of levels: tables of pins and lists of CPUs are values.
+fn is_factor(said: &Override) -> bool {
+    let (list, nested) = (said.value.starts_with('['), said.value.starts_with("[["));
+    match said.key.as_str() {
+        "network.irq" => nested || list && said.value.contains('"'),
+        _ => list && !nested,
     }
 }
 

@@ -119,7 +119,12 @@ pub(super) fn divide(asked: &HostUse, host: &HostFacts, context: &mut Context) -
 }
 
 /// Whether the host has all these CPUs.
-fn exist(asked: Option<&CpuSet>, path: &str, host: &HostFacts, context: &mut Context) -> bool {
+pub(super) fn exist(
+    asked: Option<&CpuSet>,
+    path: &str,
+    host: &HostFacts,
+    context: &mut Context,
+) -> bool {
     let missing: CpuSet = asked
         .into_iter()
         .flatten()
@@ -135,7 +140,7 @@ fn exist(asked: Option<&CpuSet>, path: &str, host: &HostFacts, context: &mut Con
         cpu_list(&missing)
     );
     let help = format!(
-        "choose among its CPUs {}, or remove the key to have them chosen",
+        "choose among its CPUs {}, or remove the key",
         cpu_list(&host.cpus)
     );
     context.refuse::<()>(Code::NoSuchCpu, context.spans.nearest(path), message, help);

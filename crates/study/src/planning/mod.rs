@@ -24,8 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rookery_cast::count_u32;
 
 use crate::{
-    Document, Factor, GuestKind, HostFacts, Layout, Level, Plan, Point, Problems, Study, Variant,
-    Vcpus,
+    Document, Factor, GuestKind, HostFacts, Layout, Level, PacketCpus, Plan, Point, Problems,
+    Study, Variant, Vcpus,
     grammar::Context,
     plan::MIB,
     problem::{Code, Finding},
@@ -66,6 +66,7 @@ impl Plan {
             for (study, spans) in variant.studies().zip(spans) {
                 context.spans = spans.clone();
                 check_root(study, host, &mut context);
+                check_packet_cpus(study, host, &mut context);
             }
             context.spans = document.spans(index).clone();
             let points = match layout_with_groups(variant, document) {
@@ -240,6 +241,13 @@ fn check_root(study: &Study, host: &HostFacts, context: &mut Context) {
             "volumes need root, and this is not root",
             help,
         );
+    }
+}
+
+/// The CPUs on which packets are to be handled must be there.
+fn check_packet_cpus(study: &Study, host: &HostFacts, context: &mut Context) {
+    if let Some(PacketCpus::These(asked)) = &study.guest.packet_cpus {
+        cpus::exist(Some(asked), "network.irq", host, context);
     }
 }
 

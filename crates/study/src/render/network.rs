@@ -1,11 +1,14 @@
 //! The links of guests in a plan.
 
-use crate::{LabShape, LinkShape, Plan, RateQueue, vm_shape::NetworkShape};
+use crate::{
+    GuestShape, LabShape, LinkShape, PacketCpus, PacketPolicy, Plan, RateQueue,
+    grammar::kinds::cpu_list, vm_shape::NetworkShape,
+};
 
 /// What of the links of guests is not the usual, but for what is a factor.
-pub(super) fn unusual(lab: &LabShape, plan: &Plan) -> Vec<String> {
-    match lab {
-        LabShape::Container(link) => link_of(link, plan),
+pub(super) fn unusual(guest: &GuestShape, plan: &Plan) -> Vec<String> {
+    match &guest.lab {
+        LabShape::Container(link) => link_of(link, guest.packet_cpus.as_ref(), plan),
         LabShape::Vm(shape) => interface_of(&shape.nic, plan),
         LabShape::Bare | LabShape::Fake | LabShape::External => Vec::new(),
     }
@@ -32,7 +35,7 @@ fn interface_of(nic: &NetworkShape, plan: &Plan) -> Vec<String> {
 }
 
 /// What of the links of containers is not the usual, but for what is a factor.
-fn link_of(link: &LinkShape, plan: &Plan) -> Vec<String> {
+fn link_of(link: &LinkShape, packet_cpus: Option<&PacketCpus>, plan: &Plan) -> Vec<String> {
     let usual = LinkShape::default();
     let offloads = link.offloads.named().map(|(name, on)| {
         let word = on.map(|on| format!("{name} {}", if on { "on" } else { "off" }));
@@ -78,6 +81,7 @@ fn link_of(link: &LinkShape, plan: &Plan) -> Vec<String> {
                 format!("{loss} of packets lost in each direction")
             }),
         ),
+        ("irq", packet_cpus.map(packets_on)),
     ];
     others
         .into_iter()
@@ -85,4 +89,13 @@ fn link_of(link: &LinkShape, plan: &Plan) -> Vec<String> {
         .filter(|(key, _)| !plan.varies("network", key))
         .filter_map(|(_, text)| text)
         .collect()
+}
+
+/// Where packets are handled.
+fn packets_on(asked: &PacketCpus) -> String {
+    match asked {
+        PacketCpus::Policy(PacketPolicy::Spread) => "packets on all CPUs of guests".to_owned(),
+        PacketCpus::Policy(PacketPolicy::Guest) => "packets on the CPUs of their guest".to_owned(),
+        PacketCpus::These(cpus) => format!("packets on CPUs {}", cpu_list(cpus)),
+    }
 }

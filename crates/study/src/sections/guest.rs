@@ -115,6 +115,9 @@ keys! {
         cpu: Choice<CpuRule> = Choice::NEW, Default("\"cap\"");
         /// Period of the cap: a guest that has used up its part of a period stands still to its end.
         cpu_period: Time = Time { min: Duration::from_millis(1), max: Duration::from_secs(1), example: "100ms" }, Optional("20ms, and 100ms where guests have less than a twentieth of a CPU");
+        /// Weight of a guest where guests want more CPU time than there is: one of 300 gets three
+        /// times what one of 100 gets (bare guests have it where root runs them).
+        cpu_weight: Whole<u32> = Whole { min: 1, max: MOST_WEIGHT }, Optional("100, or by the vCPUs where `cpu` is \"share\"");
         /// Memory limit of a guest (bare guests are not held to it).
         memory: Memory = Memory, Default("\"256MiB per guest\"");
         /// How guests are laid on the guest CPUs.
@@ -125,6 +128,9 @@ keys! {
         ready_within: Time = Time { min: Duration::from_millis(100), max: Duration::from_secs(3600), example: "30s" }, Optional("1min, and 10min for machines");
     }
 }
+
+/// Largest weight of a control group.
+const MOST_WEIGHT: u32 = 10_000;
 
 /// Until a guest answers: its servers start beside others.
 const READY_WITHIN: Duration = Duration::from_secs(60);
@@ -166,6 +172,9 @@ impl GuestKeys {
                 other => other.into(),
             },
             cpu: cpu?,
+            cpu_weight: self.cpu_weight,
+            // [network] says it.
+            packet_cpus: None,
             memory: self.memory?,
             pin: self.pin?,
             pids: self.pids?,
@@ -192,6 +201,7 @@ impl GuestKeys {
                 CpuTime::Cap { period } => period,
                 CpuTime::Share => None,
             },
+            cpu_weight: guest.cpu_weight,
             memory: Some(guest.memory.clone()),
             pin: Some(guest.pin.clone()),
             pids: Some(guest.pids),
@@ -216,6 +226,23 @@ mod tests {
             ),
             (GuestKind::Bare, "spread", 2048, 60)
         );
+    }
+
+    #[test]
+    fn weights_are_those_of_control_groups() {
+        let weight = |line: &str| {
+            let study = with(&format!("[guest]\n{line}\n")).expect("valid");
+            let again = crate::Study::parse("again", &study.to_toml());
+            assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
+            study.guest.cpu_weight
+        };
+        assert_eq!(weight(""), None);
+        assert_eq!(weight("cpu_weight = 300"), Some(300));
+        assert_eq!(weight("cpu = \"share\"\ncpu_weight = 1"), Some(1));
+        for bad in [0, 10_001] {
+            let told = refusal(&format!("[guest]\ncpu_weight = {bad}\n"));
+            assert!(told.starts_with("study::out-of-range"), "{told}");
+        }
     }
 
     #[test]

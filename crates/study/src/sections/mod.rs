@@ -113,6 +113,11 @@ pub(crate) mod testing {
 
     /// A minimal study with `more` appended.
     pub(crate) fn with(more: &str) -> Result<Study, Vec<Problem>> {
+        document(more).map(|document| document.study().clone())
+    }
+
+    /// The same with its factors.
+    pub(crate) fn document(more: &str) -> Result<Document, Vec<Problem>> {
         let text = format!(
             "title = \"t\"\n{more}\n{}{}[[layout]]\nname = \"one\"\n",
             if more.contains("[workload]") {
@@ -126,10 +131,7 @@ pub(crate) mod testing {
                 "[load]\nusers = 5\n"
             }
         );
-        match Document::parse("s.toml", &text) {
-            Ok(document) => Ok(document.study().clone()),
-            Err(problems) => Err(problems.list().to_vec()),
-        }
+        Document::parse("s.toml", &text).map_err(|problems| problems.list().to_vec())
     }
 
     /// The messages of the refusal of `more`.

@@ -8,7 +8,7 @@ use super::storage::Switch;
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Choice, PerSecond, Percent, Time, Whole},
+        kinds::{Choice, PacketCpusKind, PerSecond, Percent, Time, Whole},
     },
     link_shape::{
         DeviceName, Impairment, LEAST_MTU, LinkDevice, LinkShape, MOST_MTU, Offloads, RateLimit,
@@ -62,11 +62,14 @@ keys! {
         delay: Time = Time { min: Duration::ZERO, max: LONGEST_DELAY, example: "5ms" }, Default("\"0s\"");
         /// Packets that are lost, in each direction.
         loss: Percent = Percent { min: 0.0, max: 0.5, example: "0.1%" }, Default("0.0");
+        /// CPUs on which packets of a guest's link are received at both of its ends, and sent where
+        /// an interface has several queues; `[0, 1]` is one list of CPUs, `["0", "1"]` a factor.
+        irq: PacketCpusKind = PacketCpusKind, Optional("as the kernel has it, on the CPU of the sender");
     }
 }
 
 /// What only containers have.
-const CONTAINER_KEYS: [&str; 9] = [
+const CONTAINER_KEYS: [&str; 10] = [
     "bridge_mtu",
     "gro",
     "gso",
@@ -76,6 +79,7 @@ const CONTAINER_KEYS: [&str; 9] = [
     "queue_length",
     "delay",
     "loss",
+    "irq",
 ];
 
 impl NetworkKeys {
@@ -90,6 +94,7 @@ impl NetworkKeys {
                 if let Some(asked) = self.link(context) {
                     *link = asked;
                 }
+                guest.packet_cpus = self.irq;
             }
             LabShape::Vm(shape) => {
                 refuse_all(&CONTAINER_KEYS, "shapes the links of containers", context);
@@ -233,10 +238,10 @@ impl NetworkKeys {
         refuse("device", message, &help, context);
     }
 
-    /// What of a lab's shape this section says, without what is usual: layouts whose guests are of
+    /// What of a guest's shape this section says, without what is usual: layouts whose guests are of
     /// another kind could not have it.
-    pub(crate) fn of(lab: &LabShape) -> Self {
-        match lab {
+    pub(crate) fn of(guest: &GuestShape) -> Self {
+        match &guest.lab {
             LabShape::Container(link) => {
                 let usual = LinkShape::default();
                 let switch = |on: Option<bool>| on.map(Switch);
@@ -257,6 +262,7 @@ impl NetworkKeys {
                     delay: Some(link.impairment.delay).filter(|delay| !delay.is_zero()),
                     loss: Some(f64::from(link.impairment.loss_ppm) / 1e6)
                         .filter(|loss| *loss > 0.0),
+                    irq: guest.packet_cpus.clone(),
                 }
             }
             // All else of a machine is in [guest.vm].
@@ -360,6 +366,33 @@ mod tests {
     }
 
     #[test]
+    fn packets_are_handled_on_cpus_that_are_said() {
+        let packets = |irq: &str| {
+            let study = with(&format!("{CONTAINER}[network]\n{irq}\n")).expect("valid");
+            let again = Study::parse("again", &study.to_toml());
+            assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
+            study.guest.packets_on(&[2], &[0, 2, 4])
+        };
+        assert!(packets("").is_empty(), "as the kernel has it");
+        assert_eq!(packets("irq = \"spread\""), [0, 2, 4]);
+        assert_eq!(packets("irq = \"guest\""), [2]);
+        assert_eq!(packets("irq = [1, 0]"), [0, 1]);
+    }
+
+    #[test]
+    fn a_list_of_cpus_is_one_value_and_a_list_of_lists_a_factor() {
+        let levels = |irq: &str| {
+            let found = document(&format!("{CONTAINER}[network]\nirq = {irq}\n"));
+            let document = found.expect("valid");
+            let factor = document.factors().first();
+            factor.map_or_else(Vec::new, |factor| factor.levels.clone())
+        };
+        assert!(levels("[0, 1]").is_empty());
+        assert_eq!(levels("[\"spread\", \"0-1\"]"), ["spread", "0-1"]);
+        assert_eq!(levels("[\"guest\", [0, 1]]"), ["guest", "[0, 1]"]);
+    }
+
+    #[test]
     fn machines_have_devices_of_their_own() {
         assert_eq!(
             machine("[network]\ndevice = \"e1000\"\nmtu = 9000\n").nic,
@@ -389,6 +422,8 @@ mod tests {
             format!("{CONTAINER}[network]\ntso = \"on\"\nchecksum = \"off\"\n"),
             format!("{CONTAINER}[network]\nqueue_length = 10\n"),
             format!("{CONTAINER}[network]\nmtu = 100\n"),
+            format!("{CONTAINER}[network]\nirq = \"driver\"\n"),
+            "[network]\nirq = \"guest\"\n".to_owned(),
             format!("{vm}[network]\ndevice = \"macvlan\"\nrate_limit = \"1Gbit\"\n"),
             format!("{vm}[network]\nmtu = 9000\n[guest.vm]\nmtu = 1500\n"),
             format!("{vm}[network]\ndevice = \"user\"\nmtu = 9000\n"),

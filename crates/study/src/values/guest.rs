@@ -5,7 +5,11 @@ use std::{fmt, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Amount, link_shape::LinkShape, names::Named, time_text::plain_time, vm_shape::VmShape,
+    Amount,
+    link_shape::{LinkShape, PacketCpus},
+    names::Named,
+    time_text::plain_time,
+    vm_shape::VmShape,
 };
 
 /// The guest section.
@@ -16,6 +20,15 @@ pub struct GuestShape {
     /// What its vCPUs are in CPU time (not enforced by `bare`).
     #[serde(default)]
     pub cpu: CpuTime,
+    /// Its weight where guests want more CPU time than there is, 1 to 10,000, as version 2 of
+    /// control groups counts it; `None` = as the kernel has it, or by its vCPUs where they are
+    /// shares.
+    #[serde(default)]
+    pub cpu_weight: Option<u32>,
+    /// CPUs on which packets of its link are handled (containers alone); `None` = as the kernel has
+    /// it.
+    #[serde(default)]
+    pub packet_cpus: Option<PacketCpus>,
     /// Memory limit in MiB (not enforced by `bare`).
     pub memory: Amount,
     /// How vCPUs are laid on the guest CPUs.
@@ -37,6 +50,14 @@ impl GuestShape {
     #[must_use]
     pub fn caps_cpu_time(&self) -> bool {
         matches!(self.kind(), GuestKind::Container | GuestKind::Vm) && self.cpu != CpuTime::Share
+    }
+
+    /// The CPUs on which packets of a guest's link are handled, of a guest that runs on the CPUs
+    /// `own`, where all guests of the trial together have `all`; none = as the kernel has it.
+    #[must_use]
+    pub fn packets_on(&self, own: &[u32], all: &[u32]) -> CpuSet {
+        let asked = self.packet_cpus.as_ref();
+        asked.map_or_else(CpuSet::new, |asked| asked.resolve(own, all))
     }
 
     /// The shape of guests that are machines; nothing for other kinds.

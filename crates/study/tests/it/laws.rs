@@ -21,10 +21,10 @@ use rookery_study::{
     DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
     GuestKind, GuestShape, HostUse, Impairment, IoLimits, JournalMode, LabShape, LampUse, Layout,
     LayoutGroup, LinkDevice, LinkShape, Load, LoopType, Measure, Offloads, OpenLoad, OpenTimes,
-    Order, OrderentryUse, Over, Override, Pages, Per, PercentileWish, Pin, Pinning, Plan,
-    Precision, RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchUse, SettingValue,
-    SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache,
-    VolumeUse, WebServer, Wish, Workload,
+    Order, OrderentryUse, Over, Override, PacketCpus, PacketPolicy, Pages, Per, PercentileWish,
+    Pin, Pinning, Plan, Precision, RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchUse,
+    SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus,
+    Visit, VolumeCache, VolumeUse, WebServer, Wish, Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -398,6 +398,14 @@ fn pinning() -> impl Strategy<Value = Pinning> {
     prop_oneof![6 => policy.prop_map(Pinning::Policy), 1 => Just(Pinning::Table(table))]
 }
 
+fn packet_cpus() -> impl Strategy<Value = PacketCpus> {
+    prop_oneof![
+        Just(PacketCpus::Policy(PacketPolicy::Spread)),
+        Just(PacketCpus::Policy(PacketPolicy::Guest)),
+        select(vec![vec![0], vec![1, 2, 5]]).prop_map(PacketCpus::These),
+    ]
+}
+
 prop_compose! {
     fn link()(
         device in select(vec![LinkDevice::Veth, LinkDevice::Macvlan, LinkDevice::Ipvlan, LinkDevice::Vxlan]),
@@ -421,14 +429,16 @@ prop_compose! {
 prop_compose! {
     fn guest(kind: GuestKind)(
         memory in amount(300.0, 900.0, "MiB"), cpu in cpu_time(), pin in pinning(), pids in 16_u32..9999,
-        ready_within in time(100_000, MINUTE), vm in machine(), link in link(),
+        ready_within in time(100_000, MINUTE), vm in machine(), link in link(), packet_cpus in option::of(packet_cpus()),
+        cpu_weight in option::of(1_u32..10_001),
     ) -> GuestShape {
         let lab = match kind {
             GuestKind::Vm => LabShape::Vm(Box::new(vm)),
             GuestKind::Container => LabShape::Container(link),
             other => other.into(),
         };
-        GuestShape { lab, cpu, memory, pin, pids, ready_within }
+        let packet_cpus = packet_cpus.filter(|_| kind == GuestKind::Container);
+        GuestShape { lab, cpu, cpu_weight, packet_cpus, memory, pin, pids, ready_within }
     }
 }
 

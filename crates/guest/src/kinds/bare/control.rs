@@ -9,7 +9,7 @@ use rustix::{
     process::geteuid,
 };
 
-use crate::{spec::GuestSpec, storage::InForce};
+use crate::{cpu_quota::shares_of, spec::GuestSpec, storage::InForce};
 
 /// Controllers without which a group would hold nothing.
 const NEEDED: [&str; 2] = ["cpuset", "memory"];
@@ -46,6 +46,7 @@ impl Control {
         let limits = GroupLimits {
             cpus: spec.cpus.clone(),
             memory_bytes: spec.memory_mib.map(|mib| mib << 20),
+            shares: shares_of(spec),
             ..GroupLimits::default()
         };
         self.cgroups.make_group(&self.group, &limits)

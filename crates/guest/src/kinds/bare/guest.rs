@@ -23,6 +23,7 @@ use super::{
     group_usage::group_usage_probe,
 };
 use crate::{
+    cpu_quota::weight_reading,
     error::{GuestError, StepError},
     family::family_probe,
     files::{GuestPaths, write_files},
@@ -246,6 +247,9 @@ impl Guest for BareGuest {
     fn in_force(&self) -> Vec<InForce> {
         let mut readings = io_readings(&self.store, None);
         readings.extend(memory_reading(&self.spec, self.control.as_ref()));
+        let group = self.control.as_ref();
+        let group = group.map(|control| (&control.cgroups, control.group.as_str()));
+        readings.extend(weight_reading(&self.spec, group));
         readings.push(InForce::new("network.device", "", "loopback"));
         readings.push(InForce::new("network.mtu", "", host_mtu("lo")));
         readings

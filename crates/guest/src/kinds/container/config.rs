@@ -23,12 +23,21 @@ pub(super) struct BundleContext<'a> {
     pub(super) network: &'a str,
     /// Path of its control group.
     pub(super) group: &'a str,
-    /// Whether the kernel accounts for swap, so that it can be forbidden.
-    pub(super) swap_limit: bool,
+    /// What the control groups of this host can be told.
+    pub(super) groups: GroupFeatures,
     /// Its limits on I/O, its memory nodes, its raw device.
     pub(super) store: &'a Store,
     /// Limit on open files, as hard as ours.
     pub(super) open_files: u64,
+}
+
+/// What differs between control groups of one host and another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupFeatures {
+    /// Whether the kernel accounts for swap, so that it can be forbidden.
+    pub(super) swap_limit: bool,
+    /// Whether CPU time is given by version 1, which counts shares and no weights.
+    pub(super) cpu_v1: bool,
 }
 
 /// The text of `config.json`.
@@ -47,7 +56,7 @@ pub(super) fn config(spec: &GuestSpec, context: &BundleContext<'_>) -> Value {
             ],
             "sysctl": sysctls(spec),
             "devices": devices(context.store),
-            "resources": resources(spec, context.store, context.swap_limit),
+            "resources": resources(spec, context.store, context.groups),
             "seccomp": seccomp(),
             "maskedPaths": MASKED,
             "readonlyPaths": READ_ONLY,
@@ -149,7 +158,7 @@ fn devices(store: &Store) -> Value {
     device.into_iter().collect()
 }
 
-fn resources(spec: &GuestSpec, store: &Store, swap_limit: bool) -> Value {
+fn resources(spec: &GuestSpec, store: &Store, groups: GroupFeatures) -> Value {
     let mut allowed = vec![json!({ "allow": false, "access": "rwm" })];
     if let Some((major, minor)) = store.raw() {
         allowed.push(
@@ -174,14 +183,22 @@ fn resources(spec: &GuestSpec, store: &Store, swap_limit: bool) -> Value {
         cpu.insert("quota".to_owned(), json!(quota));
         cpu.insert("period".to_owned(), json!(period));
     }
-    if let Some(shares) = shares_of(spec.cpu_time) {
-        cpu.insert("shares".to_owned(), json!(shares));
+    match spec.cpu_weight {
+        // runc would make another weight of shares than the one that is asked for.
+        Some(weight) if !groups.cpu_v1 => {
+            resources["unified"] = json!({ "cpu.weight": weight.to_string() });
+        }
+        _ => {
+            if let Some(shares) = shares_of(spec) {
+                cpu.insert("shares".to_owned(), json!(shares));
+            }
+        }
     }
     if !cpu.is_empty() {
         resources["cpu"] = Value::Object(cpu);
     }
     if let Some(bytes) = spec.memory_mib.map(|mib| mib.saturating_mul(1 << 20)) {
-        resources["memory"] = if swap_limit {
+        resources["memory"] = if groups.swap_limit {
             json!({ "limit": bytes, "swap": bytes })
         } else {
             json!({ "limit": bytes })
@@ -224,12 +241,19 @@ mod tests {
     use super::*;
     use crate::CpuTime;
 
+    const V1: GroupFeatures = GroupFeatures {
+        swap_limit: true,
+        cpu_v1: true,
+    };
+
     fn spec() -> GuestSpec {
         GuestSpec {
             number: 1,
             name: "g1".into(),
             cpus: vec![0, 1],
             cpu_time: CpuTime::cap(0.25),
+            cpu_weight: None,
+            packet_cpus: Vec::new(),
             memory_mib: Some(160),
             pids: Some(64),
             args: vec![],
@@ -243,12 +267,12 @@ mod tests {
 
     #[test]
     fn limits_are_written_in_the_kernels_units() {
-        insta::assert_snapshot!(resources(&spec(), &Store::default(), true), @r#"{"cpu":{"cpus":"0-1","period":20000,"quota":5000},"devices":[{"access":"rwm","allow":false}],"memory":{"limit":167772160,"swap":167772160},"pids":{"limit":64}}"#);
+        insta::assert_snapshot!(resources(&spec(), &Store::default(), V1), @r#"{"cpu":{"cpus":"0-1","period":20000,"quota":5000},"devices":[{"access":"rwm","allow":false}],"memory":{"limit":167772160,"swap":167772160},"pids":{"limit":64}}"#);
         let share = GuestSpec {
             cpu_time: CpuTime::Share { cores: 0.25 },
             ..spec()
         };
-        insta::assert_snapshot!(resources(&share, &Store::default(), true)["cpu"], @r#"{"cpus":"0-1","shares":256}"#);
+        insta::assert_snapshot!(resources(&share, &Store::default(), V1)["cpu"], @r#"{"cpus":"0-1","shares":256}"#);
         let coarse = GuestSpec {
             cpu_time: CpuTime::Cap {
                 cores: 0.25,
@@ -256,7 +280,7 @@ mod tests {
             },
             ..spec()
         };
-        insta::assert_snapshot!(resources(&coarse, &Store::default(), true)["cpu"], @r#"{"cpus":"0-1","period":100000,"quota":25000}"#);
+        insta::assert_snapshot!(resources(&coarse, &Store::default(), V1)["cpu"], @r#"{"cpus":"0-1","period":100000,"quota":25000}"#);
         let free = GuestSpec {
             cpus: vec![],
             cpu_time: CpuTime::Unlimited,
@@ -264,7 +288,26 @@ mod tests {
             pids: None,
             ..spec()
         };
-        insta::assert_snapshot!(resources(&free, &Store::default(), true), @r#"{"devices":[{"access":"rwm","allow":false}]}"#);
+        insta::assert_snapshot!(resources(&free, &Store::default(), V1), @r#"{"devices":[{"access":"rwm","allow":false}]}"#);
+    }
+
+    #[test]
+    fn weights_are_shares_in_version_1() {
+        let heavy = GuestSpec {
+            cpu_weight: Some(300),
+            ..spec()
+        };
+        let first = resources(&heavy, &Store::default(), V1);
+        assert_eq!(first["cpu"]["shares"], 3072);
+        assert_eq!(first["unified"], Value::Null);
+        let v2 = GroupFeatures {
+            cpu_v1: false,
+            ..V1
+        };
+        let second = resources(&heavy, &Store::default(), v2);
+        assert_eq!(second["cpu"]["shares"], Value::Null);
+        assert_eq!(second["cpu"]["quota"], 5000);
+        assert_eq!(second["unified"], json!({ "cpu.weight": "300" }));
     }
 
     #[test]
@@ -286,7 +329,7 @@ mod tests {
                 ..spec()
             },
             &store,
-            true,
+            V1,
         );
         assert_eq!(resources["cpu"], json!({ "mems": "0-1" }));
         insta::assert_snapshot!(resources["blockIO"], @r#"{"throttleReadIOPSDevice":[{"major":7,"minor":3,"rate":200}],"throttleWriteBpsDevice":[{"major":7,"minor":3,"rate":1048576}]}"#);
@@ -301,7 +344,7 @@ mod tests {
             conf: "/clones/g1/conf",
             network: "/run/rookery/netns/x",
             group: "rookery/r/g1",
-            swap_limit: true,
+            groups: V1,
             store: &Store::default(),
             open_files: 1024,
         };

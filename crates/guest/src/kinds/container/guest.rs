@@ -24,16 +24,17 @@ use rustix::{
 };
 use tracing::instrument;
 
-use super::config::{BundleContext, config, process};
+use super::config::{BundleContext, GroupFeatures, config, process};
 use crate::{
     copy::copy_tree,
+    cpu_quota::weight_reading,
     error::{GuestError, StepError},
     files::{GuestPaths, write_files},
     guest::{CommandEnd, Guest, GuestCommand, GuestState, ProcessProbe, RUN_STEP},
     health::Health,
     lab_network::attach,
     label::{Label, guest_group, guest_netns, run_name},
-    link::{self, LinkPlace},
+    link::{self, AskedLink, LinkPlace},
     log::tail,
     paths::{CloneClaim, SHARED, open_directory, prepare, remove_tree},
     phase::{Phase, end_reason, out_of_memory},
@@ -198,7 +199,10 @@ impl ContainerGuest {
             conf: &conf.to_string_lossy(),
             network: &network.to_string_lossy(),
             group: &self.group,
-            swap_limit: swap_limit(&self.shared.cgroups),
+            groups: GroupFeatures {
+                swap_limit: swap_limit(&self.shared.cgroups),
+                cpu_v1: self.shared.cgroups.is_v1("cpu"),
+            },
             store: &self.store,
             open_files: getrlimit(Resource::Nofile).maximum.unwrap_or(1 << 20),
         };
@@ -311,6 +315,13 @@ impl ContainerGuest {
         move |error| GuestError::in_guest(&guest, step, error)
     }
 
+    fn asked_link(&self) -> AskedLink<'_> {
+        AskedLink {
+            shape: &self.shared.link,
+            packet_cpus: &self.spec.packet_cpus,
+        }
+    }
+
     /// The kernel's own word that the memory limit killed; nothing otherwise.
     fn want_of_memory(&self) -> String {
         match (self.memory_kills(), self.spec.memory_mib) {
@@ -379,7 +390,7 @@ impl Guest for ContainerGuest {
                 &shared.label,
                 &shared.network,
                 (&self.spec.name, self.spec.number),
-                &shared.link,
+                self.asked_link(),
             );
             attached.map_err(self.fail("attaching it to the lab's network"))?;
             self.attached = true;
@@ -416,14 +427,18 @@ impl Guest for ContainerGuest {
 
     fn in_force(&self) -> Vec<InForce> {
         let mut readings = io_readings(&self.store, Some((&self.shared.cgroups, &self.group)));
-        readings.extend(node_reading(&self.store, &self.shared.cgroups, &self.group));
         let shared = &self.shared;
+        readings.extend(node_reading(&self.store, &shared.cgroups, &self.group));
+        readings.extend(weight_reading(
+            &self.spec,
+            Some((&shared.cgroups, &self.group)),
+        ));
         let place = LinkPlace {
             guest: &netns_path(&guest_netns(&shared.label.run, &self.spec.name)),
             lab: &shared.network,
             number: self.spec.number,
         };
-        readings.extend(link::readings(&*shared.host, &shared.link, &place));
+        readings.extend(link::readings(&*shared.host, self.asked_link(), &place));
         readings
     }
 

@@ -35,7 +35,7 @@ use super::{
 };
 use crate::{
     counters::MachineProbe,
-    cpu_quota::{quota_of, shares_of},
+    cpu_quota::{quota_of, shares_of, weight_reading},
     error::{GuestError, StepError},
     files::GuestPaths,
     guest::{CommandEnd, Guest, GuestCommand, GuestState, ProcessProbe, RUN_STEP},
@@ -359,7 +359,7 @@ impl VmGuest {
             cpus: self.spec.cpus.clone(),
             nodes: self.store.nodes.clone(),
             quota: quota_of(self.spec.cpu_time),
-            shares: shares_of(self.spec.cpu_time),
+            shares: shares_of(&self.spec),
             // Its memory is fixed by the machine itself.
             memory_bytes: None,
         };
@@ -529,6 +529,10 @@ impl Guest for VmGuest {
         );
         readings.extend(io_readings(&self.store, None));
         readings.extend(limits_in_force(&self.store.limits, &document));
+        readings.extend(weight_reading(
+            &self.spec,
+            Some((&self.shared.cgroups, &self.group)),
+        ));
         let nic = &self.shape.nic;
         readings.push(interface_in_force(nic, &document));
         if let Some(lab) = &self.shared.network {
