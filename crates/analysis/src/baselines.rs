@@ -1,7 +1,7 @@
 //! Layouts against the layouts that they name as their baselines.
 
 use rookery_stats::Ratio;
-use rookery_study::{Layout, Study};
+use rookery_study::{Layout, Over, Study};
 
 use crate::{
     estimate,
@@ -81,7 +81,7 @@ pub(crate) fn of_points(study: &Study, points: &[PointSummary]) -> Vec<BaselineR
 }
 
 /// The largest loads of searches against those of the baselines of their layouts: the largest of
-/// all sizes that the baseline has.
+/// all sizes that the baseline has; of memory the least.
 pub(crate) fn of_searches(study: &Study, all: &[SearchSummary]) -> Vec<SearchRatio> {
     let mut found: Vec<SearchRatio> = Vec::new();
     for (layout, baseline) in named(study) {
@@ -89,13 +89,22 @@ pub(crate) fn of_searches(study: &Study, all: &[SearchSummary]) -> Vec<SearchRat
         let others = all
             .iter()
             .filter(|search| has(search, baseline) && search.load.is_some());
-        let largest = others.max_by(|a, b| a.load.unwrap_or(0.0).total_cmp(&b.load.unwrap_or(0.0)));
+        let best = others.max_by(|a, b| merit(a).total_cmp(&merit(b)));
         for own in all.iter().filter(|search| has(search, &layout.name)) {
-            let ratio = largest.and_then(|other| searches::ratio(own, other));
+            let ratio = best.and_then(|other| searches::ratio(own, other));
             found.extend(ratio.filter(|ratio| ratio.one != ratio.other && !found.contains(ratio)));
         }
     }
     found
+}
+
+/// How good the answer of a search is: more is better.
+fn merit(search: &SearchSummary) -> f64 {
+    let load = search.load.unwrap_or(0.0);
+    match search.over {
+        Over::Users | Over::Rate | Over::Guests => load,
+        Over::Memory => -load,
+    }
 }
 
 /// Capacities are sums of thousandths of a CPU; half of one apart is equal.

@@ -77,6 +77,7 @@ mod tests {
             }),
             parts: None,
             throttled_cores: None,
+            memory: None,
         }
     }
 

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use rookery_stats::{CpuParts, IoRates, ResourceSample, Window};
+use rookery_stats::{
+    CpuParts, IoRates, MemoryRates, PressureShares, ReclaimRates, ResourceSample, Window,
+};
 
 /// Samples of a trial that are kept as they are; more are merged to about so many.
 pub(crate) const MOST_SAMPLES: u64 = 50_000;
@@ -72,6 +74,7 @@ impl Reducer {
             bucket.sums.io.is_some() != sample.io.is_some()
                 || bucket.sums.parts.is_some() != sample.parts.is_some()
                 || bucket.sums.throttled_cores.is_some() != sample.throttled_cores.is_some()
+                || told(bucket.sums.memory.as_ref()) != told(sample.memory.as_ref())
         };
         if alone || open.bucket.as_ref().is_some_and(other) {
             self.kept.extend(open.bucket.take().map(Bucket::mean));
@@ -142,6 +145,9 @@ impl Bucket {
         if let (Some(sum), Some(own)) = (&mut sums.throttled_cores, scaled.throttled_cores) {
             *sum += own;
         }
+        if let (Some(sum), Some(own)) = (&mut sums.memory, &scaled.memory) {
+            add_memory(sum, own);
+        }
         self.samples += 1;
         self.seconds += seconds;
     }
@@ -149,6 +155,42 @@ impl Bucket {
     fn mean(mut self) -> ResourceSample {
         scale(&mut self.sums, 1.0 / self.seconds);
         self.sums
+    }
+}
+
+/// What is told of memory.
+fn told(memory: Option<&MemoryRates>) -> Option<(bool, bool)> {
+    memory.map(|memory| (memory.reclaim.is_some(), memory.pressure.is_some()))
+}
+
+/// Add rates to a sum of which the same is told; swap is no rate.
+fn add_memory(sum: &mut MemoryRates, own: &MemoryRates) {
+    sum.swap_bytes = sum.swap_bytes.max(own.swap_bytes);
+    sum.major_faults_per_s += own.major_faults_per_s;
+    sum.refaults_per_s += own.refaults_per_s;
+    if let (Some(sum), Some(own)) = (&mut sum.reclaim, &own.reclaim) {
+        sum.scanned_per_s += own.scanned_per_s;
+        sum.reclaimed_per_s += own.reclaimed_per_s;
+    }
+    if let (Some(sum), Some(own)) = (&mut sum.pressure, &own.pressure) {
+        sum.some += own.some;
+        sum.full += own.full;
+    }
+}
+
+fn scaled_memory(memory: MemoryRates, factor: f64) -> MemoryRates {
+    MemoryRates {
+        swap_bytes: memory.swap_bytes,
+        major_faults_per_s: memory.major_faults_per_s * factor,
+        refaults_per_s: memory.refaults_per_s * factor,
+        reclaim: memory.reclaim.map(|reclaim| ReclaimRates {
+            scanned_per_s: reclaim.scanned_per_s * factor,
+            reclaimed_per_s: reclaim.reclaimed_per_s * factor,
+        }),
+        pressure: memory.pressure.map(|pressure| PressureShares {
+            some: pressure.some * factor,
+            full: pressure.full * factor,
+        }),
     }
 }
 
@@ -168,6 +210,7 @@ fn scale(sample: &mut ResourceSample, factor: f64) {
         guest: parts.guest * factor,
         emulator: parts.emulator * factor,
     });
+    sample.memory = sample.memory.map(|memory| scaled_memory(memory, factor));
 }
 
 #[cfg(test)]
@@ -186,7 +229,19 @@ mod tests {
             }),
             parts: None,
             throttled_cores: None,
+            memory: Some(MemoryRates {
+                refaults_per_s: f64::from(at % 7) / 10.0,
+                ..MemoryRates::default()
+            }),
         }
+    }
+
+    fn refaults(samples: &[ResourceSample], window: Window) -> f64 {
+        let as_cores = samples.iter().map(|sample| ResourceSample {
+            cpu_cores: sample.memory.expect("told").refaults_per_s,
+            ..sample.clone()
+        });
+        mean(&as_cores.collect::<Vec<_>>(), "g1", window).0
     }
 
     fn mean(samples: &[ResourceSample], subject: &str, window: Window) -> (f64, usize) {
@@ -213,6 +268,7 @@ mod tests {
         let mut reducer = Reducer::new(200_000, Some(window));
         all.iter().cloned().for_each(|sample| reducer.push(sample));
         let kept = reducer.finish();
+        assert!((refaults(&all, window) - refaults(&kept, window)).abs() < 1e-9);
         for subject in ["g1", "host"] {
             let (before, _) = mean(&all, subject, window);
             let (after, count) = mean(&kept, subject, window);

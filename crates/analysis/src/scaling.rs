@@ -305,6 +305,7 @@ fn good<'a>(run: &'a Run, trial: &'a TrialData) -> Option<Good<'a>> {
         .find(|point| point.id == trial.row.trial.point)?;
     let orders_per_s = measured.units_per_minute() / 60.0;
     let usable = point.rate_per_s().is_none()
+        && !run.header.plan.varies_memory(point)
         && orders_per_s.is_finite()
         && orders_per_s > 0.0
         && point.total_users() > 0;

@@ -292,10 +292,11 @@ foreign_words! {
         Vm = "A virtual machine.",
         Fake = "Nowhere: a simulated run.",
     }
-    Over, "What a search makes grow." {
+    Over, "What is searched." {
         Users = "Users, or terminals.",
         Rate = "Arrivals per second.",
         Guests = "The number of guests.",
+        Memory = "The memory of each guest, MiB.",
     }
     Purpose, "What a trial is for." {
         Study = "A point of the study, or a step of a search's ladder.",

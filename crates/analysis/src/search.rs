@@ -7,14 +7,14 @@
 
 use rookery_diagnosis::Diagnosis;
 use rookery_model::search::{
-    Answer, Ending, Hint, Outcome, Search as Machine, Settings, SettingsError,
+    Answer, Ending, Goal, Hint, Outcome, Search as Machine, Settings, SettingsError,
 };
 use rookery_stats::{
     Measurement,
     faults::{driver_bound, overload},
     qos::{RuleResult, Verdict},
 };
-use rookery_store::TrialStatus;
+use rookery_store::{OUT_OF_MEMORY, TrialRecord, TrialStatus};
 use rookery_study::{Expected, Over, Plan, Purpose, Search, SearchUse};
 
 use crate::TrialData;
@@ -213,6 +213,7 @@ pub fn expected(
         let same = other.guests == own.guests && other.vcpus == own.vcpus;
         let capacity = |search: &Search| match search.over {
             Over::Guests => 1.0 / search.vcpus.cpus(),
+            Over::Memory => 1.0,
             Over::Users | Over::Rate => f64::from(search.guests) * search.vcpus.cpus(),
         };
         let expected = Expected {
@@ -232,6 +233,10 @@ fn settings(search: &Search, asked: &SearchUse) -> Settings {
         factor: hint.factor,
     });
     Settings {
+        goal: match search.over {
+            Over::Users | Over::Rate | Over::Guests => Goal::Largest,
+            Over::Memory => Goal::Smallest,
+        },
         lowest: search.lowest,
         highest: search.highest,
         whole: search.over != Over::Rate,
@@ -252,13 +257,14 @@ fn tried(plan: &Plan, search: &Search, trials: &[TrialData]) -> Vec<Tried> {
         let load = match search.over {
             Over::Users | Over::Rate => point.load(),
             Over::Guests => f64::from(point.guests()),
+            Over::Memory => point.only_group().memory_mib as f64,
         };
         let purpose = trial.row.trial.purpose;
         let own = point.search == Some(search.id);
         if !(own || search.ladder.contains(&point.id)) {
             return None;
         }
-        let outcome = outcome(trial)?;
+        let outcome = outcome(trial, search.over)?;
         Some(Tried {
             trial: trial.row.trial.id,
             load,
@@ -273,8 +279,8 @@ fn tried(plan: &Plan, search: &Search, trials: &[TrialData]) -> Vec<Tried> {
     [ladder, probes].concat()
 }
 
-/// What a trial says of its load; `None` when it has not ended.
-fn outcome(trial: &TrialData) -> Option<Outcome> {
+/// What a trial says of its load, or its memory; `None` when it has not ended.
+fn outcome(trial: &TrialData, over: Over) -> Option<Outcome> {
     let record = trial.record.as_ref()?;
     let reason = || {
         record.reasons.first().map_or_else(
@@ -288,12 +294,22 @@ fn outcome(trial: &TrialData) -> Option<Outcome> {
         (TrialStatus::Done, Some(_)) => Some(judged(verdict, reported)),
         // More load than the system carries kills guests and drops arrivals: that is an answer.
         (TrialStatus::Failed, Some(_)) => Some(Outcome::Fail { rule: reason() }),
+        // Guests with too little memory are killed before their load begins.
+        (TrialStatus::Failed, None) if over == Over::Memory && out_of_memory(record) => {
+            Some(Outcome::Fail { rule: reason() })
+        }
         (TrialStatus::Void, Some(measurement)) => Some(void(measurement, verdict, reason())),
         (TrialStatus::Void | TrialStatus::Failed | TrialStatus::Done, _) => {
             Some(Outcome::Invalid { reason: reason() })
         }
         (TrialStatus::Planned | TrialStatus::Running | TrialStatus::Skipped, _) => None,
     }
+}
+
+/// Whether a trial failed because the kernel killed for want of memory.
+fn out_of_memory(record: &TrialRecord) -> bool {
+    let codes = record.reasons.iter().map(|reason| reason.code.as_str());
+    codes.into_iter().any(|code| code == OUT_OF_MEMORY)
 }
 
 /// What a load that was put on says of its limits. `fault` is why its numbers cannot be relied on,

@@ -26,13 +26,14 @@ data! {
         pub variant: u32,
         /// The levels of the variant.
         pub levels: Vec<Level>,
-        /// What grows.
+        /// What is searched; of memory, a load is an amount of it in MiB, and the smallest within
+        /// the limits is looked for.
         pub over: Over,
         /// Number of guests; of a search over guests the smallest number.
         pub guests: u32,
         /// vCPUs of each guest.
         pub vcpus: f64,
-        /// The load of each guest in the words of the study, of a search over guests.
+        /// The load in the words of the study, of a search over guests or over their memory.
         pub load_of_each: Option<String>,
         /// Smallest load that may be tried.
         pub lowest: f64,
@@ -179,7 +180,7 @@ fn summary(run: &Run, found: Found) -> SearchSummary {
         over: search.over,
         guests: search.guests,
         vcpus: search.vcpus.cpus(),
-        load_of_each: search.load.map(|amount| format!("{amount:?}")),
+        load_of_each: search.load.map(|amount| amount.to_string()),
         lowest: search.lowest,
         highest: search.highest,
         load: answer.load,
@@ -263,10 +264,12 @@ fn at_answer(run: &Run, found: &Found) -> Option<PointSummary> {
 }
 
 impl SearchSummary {
-    /// vCPUs of all guests; `None` of a search over guests, where they grow.
+    /// vCPUs of all guests, to which their load is in proportion; `None` of a search over guests,
+    /// where they grow, and of one over memory, which is that of each guest.
     #[must_use]
     pub fn total_vcpus(&self) -> Option<f64> {
-        (self.over != Over::Guests).then(|| f64::from(self.guests) * self.vcpus)
+        let over_load = matches!(self.over, Over::Users | Over::Rate);
+        over_load.then(|| f64::from(self.guests) * self.vcpus)
     }
 
     /// Trials that were void or that nothing could be learned from.

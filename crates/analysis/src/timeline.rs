@@ -1,4 +1,4 @@
-//! The time series of each trial: throughput, response time, CPU.
+//! The time series of each trial: throughput, response time, CPU, memory.
 
 use rookery_stats::{GuestMeasurement, Measurement, ResourceSample, SecondSample};
 use rookery_study::Study;
@@ -29,6 +29,29 @@ pub struct Timeline {
     pub driver_cores: Vec<(f64, f64)>,
     /// Cores that the whole host used.
     pub host_cores: Vec<(f64, f64)>,
+    /// Memory of each guest, MiB.
+    pub memory_mib: Vec<GuestSeries>,
+    /// What became of the memory of each guest; of those of which it is told.
+    pub guest_memory: Vec<MemorySeries>,
+    /// And of the whole host.
+    pub host_memory: Option<MemorySeries>,
+}
+
+/// What became of the memory of a guest, or of the host: time and value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemorySeries {
+    /// Its name.
+    pub subject: String,
+    /// Memory in swap, MiB.
+    pub swap_mib: Vec<(f64, f64)>,
+    /// Faults that waited for a disk, per second.
+    pub major_faults: Vec<(f64, f64)>,
+    /// Pages read again soon after they had been dropped, per second.
+    pub refaults: Vec<(f64, f64)>,
+    /// Pages that the kernel took to free memory, per second; empty where it does not count them.
+    pub reclaimed: Vec<(f64, f64)>,
+    /// Share of the time in which a task waited for memory, %; empty where the kernel does not tell.
+    pub pressure: Vec<(f64, f64)>,
 }
 
 /// A series of a guest.
@@ -71,7 +94,64 @@ fn timeline(run: &Run, trial: &TrialData) -> Option<Timeline> {
         guest_cores: guest_cores(&record.resources),
         driver_cores: cores(&record.resources, DRIVER),
         host_cores: cores(&record.resources, HOST),
+        memory_mib: memory_mib(&record.resources),
+        guest_memory: guest_names(&record.resources)
+            .iter()
+            .filter_map(|guest| memory(&record.resources, guest))
+            .collect(),
+        host_memory: memory(&record.resources, HOST),
     })
+}
+
+/// A MiB in bytes.
+const MIB: f64 = 1_048_576.0;
+
+/// The names of guests, in the order of their samples.
+fn guest_names(resources: &[ResourceSample]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for sample in resources.iter().filter(|sample| cpu::is_guest(sample)) {
+        if !names.contains(&sample.subject) {
+            names.push(sample.subject.clone());
+        }
+    }
+    names
+}
+
+/// The memory of each guest; of those that nobody looked into there is none.
+fn memory_mib(resources: &[ResourceSample]) -> Vec<GuestSeries> {
+    let series = |guest: String| {
+        let own = resources.iter().filter(|sample| sample.subject == guest);
+        let values = own.filter(|sample| sample.memory_bytes > 0);
+        GuestSeries {
+            values: values
+                .map(|sample| (tenths(sample.at_s), sample.memory_bytes as f64 / MIB))
+                .collect(),
+            guest,
+        }
+    };
+    let all = guest_names(resources).into_iter().map(series);
+    all.filter(|series| !series.values.is_empty()).collect()
+}
+
+fn memory(resources: &[ResourceSample], subject: &str) -> Option<MemorySeries> {
+    let mut series = MemorySeries {
+        subject: subject.to_owned(),
+        ..MemorySeries::default()
+    };
+    for sample in resources.iter().filter(|sample| sample.subject == subject) {
+        let Some(rates) = &sample.memory else {
+            continue;
+        };
+        let at = tenths(sample.at_s);
+        series.swap_mib.push((at, rates.swap_bytes as f64 / MIB));
+        series.major_faults.push((at, rates.major_faults_per_s));
+        series.refaults.push((at, rates.refaults_per_s));
+        let reclaimed = rates.reclaim.map(|reclaim| (at, reclaim.reclaimed_per_s));
+        series.reclaimed.extend(reclaimed);
+        let pressure = rates.pressure.map(|pressure| (at, 100.0 * pressure.some));
+        series.pressure.extend(pressure);
+    }
+    (!series.major_faults.is_empty()).then_some(series)
 }
 
 /// The study of a trial's variant.

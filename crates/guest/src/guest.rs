@@ -108,8 +108,8 @@ pub trait Guest: Send {
         tracing::debug!(guest = self.name(), program, "refused");
         Err(GuestError::in_guest(self.name(), RUN_STEP, why))
     }
-    /// How many of its processes the kernel has killed since its start because they wanted more
-    /// memory than its limit; 0 for kinds whose limit is not in force.
+    /// How many of its processes the kernel (of a machine its own) has killed since its start because
+    /// they wanted more memory than its limit; 0 for kinds whose limit is not in force.
     fn memory_kills(&self) -> u64 {
         0
     }

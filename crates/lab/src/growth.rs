@@ -160,7 +160,8 @@ impl<'a> Growth<'a> {
     /// neighbour.
     fn predicted(&self, header: &RunHeader, plan: &Plan, id: u32) -> Option<Expected> {
         let search = plan.searches.iter().find(|search| search.id == id)?;
-        if search.over == Over::Guests || self.known.is_empty() {
+        let over_load = matches!(search.over, Over::Users | Over::Rate);
+        if !over_load || self.known.is_empty() {
             return None;
         }
         let run = Run {

@@ -146,6 +146,7 @@ fn samples(measurement: &Measurement, usage: &[Vec<f64>], point: &Point) -> Vec<
                 io: None,
                 parts: None,
                 throttled_cores: None,
+                memory: None,
             });
         };
         let (mut cores, mut bytes) = (0.0, HOST_BYTES + DRIVER_BYTES);

@@ -11,13 +11,27 @@ use rookery_host::{CpuSplit, IoUsage, Usage, UsageProbe};
 use rookery_stats::{CpuParts, IoRates, ResourceSample};
 use rustix::thread::sched_setaffinity;
 
-use crate::{affinity::mask, schedule::LatestUsage};
+use crate::{
+    affinity::mask,
+    kernel::{MemoryReading, MemorySource},
+    schedule::LatestUsage,
+};
 
 /// Most samples that are kept (about 100 bytes each); a day of 20 subjects at one a second.
 /// Sampling ends there.
 const MAX_SAMPLES: usize = 2_000_000;
 /// Least time between samples: CPU times come in steps of 10 ms.
 const LEAST_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What is sampled.
+pub(crate) struct Sampled {
+    /// Its name.
+    pub(crate) name: String,
+    /// A reader of what it used.
+    pub(crate) usage: UsageProbe,
+    /// Where the kernel tells of its memory, if it does.
+    pub(crate) memory: Option<MemorySource>,
+}
 
 /// Reads the use of all subjects again and again until it is stopped.
 pub(crate) struct Sampler {
@@ -26,7 +40,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Begin to sample `subjects` (name and reader) every `interval` (at least 20 ms), at times
+    /// Begin to sample `subjects` every `interval` (at least 20 ms), at times
     /// `origin` + k x `interval`. The thread runs on `cpus` only (the driver's, so that it takes
     /// nothing from the guests); empty = anywhere. Times in samples count from `origin`, which may
     /// lie ahead. `latest` always has the newest samples.
@@ -34,7 +48,7 @@ impl Sampler {
     /// # Errors
     /// When the thread cannot be made or the CPUs not be used.
     pub(crate) fn start(
-        subjects: Vec<(String, UsageProbe)>,
+        subjects: Vec<Sampled>,
         origin: Instant,
         interval: Duration,
         cpus: &[u32],
@@ -83,26 +97,38 @@ impl Sampler {
 
 /// A subject and what it had used at its last reading.
 struct Subject {
-    name: String,
-    probe: UsageProbe,
-    last: Option<(Instant, Usage)>,
+    sampled: Sampled,
+    last: Option<Reading>,
+}
+
+struct Reading {
+    at: Instant,
+    usage: Usage,
+    memory: Option<MemoryReading>,
 }
 
 impl Subject {
     /// The use since the last reading; nothing at the first.
     fn sample(&mut self, origin: Instant) -> Option<ResourceSample> {
-        let usage = (self.probe)();
+        let usage = (self.sampled.usage)();
         let now = Instant::now();
-        let last = std::mem::replace(&mut self.last, usage.map(|usage| (now, usage)));
-        let ((since, before), usage) = (last?, usage?);
-        let span = now.duration_since(since);
+        let reading = usage.map(|usage| Reading {
+            at: now,
+            usage,
+            memory: self.sampled.memory.as_ref().and_then(MemorySource::read),
+        });
+        let last = std::mem::replace(&mut self.last, reading);
+        let (last, current) = (last?, self.last.as_ref()?);
+        let (before, usage) = (last.usage, current.usage);
+        let span = now.duration_since(last.at);
         if span.is_zero() {
             return None;
         }
+        let memory = last.memory.zip(current.memory.as_ref());
         let cpu_s = usage.cpu_us.saturating_sub(before.cpu_us) as f64 / 1e6;
         let at_s = signed_seconds(now, origin);
         Some(ResourceSample {
-            subject: self.name.clone(),
+            subject: self.sampled.name.clone(),
             at_s,
             cpu_cores: cpu_s / span.as_secs_f64(),
             memory_bytes: usage.memory_bytes,
@@ -118,6 +144,7 @@ impl Subject {
                 .throttled_us
                 .zip(usage.throttled_us)
                 .map(|(before, now)| now.saturating_sub(before) as f64 / 1e6 / span.as_secs_f64()),
+            memory: memory.map(|(before, now)| now.since(&before, span.as_secs_f64())),
         })
     }
 }
@@ -145,7 +172,7 @@ fn parts(before: CpuSplit, now: CpuSplit, seconds: f64) -> CpuParts {
 }
 
 fn sample(
-    subjects: Vec<(String, UsageProbe)>,
+    subjects: Vec<Sampled>,
     origin: Instant,
     interval: Duration,
     stopped: &Receiver<()>,
@@ -153,9 +180,8 @@ fn sample(
 ) -> Vec<ResourceSample> {
     let mut subjects: Vec<Subject> = subjects
         .into_iter()
-        .map(|(name, probe)| Subject {
-            name,
-            probe,
+        .map(|sampled| Subject {
+            sampled,
             last: None,
         })
         .collect();
@@ -241,7 +267,11 @@ mod tests {
         });
         let origin = Instant::now() + Duration::from_secs(3600);
         let latest = LatestUsage::default();
-        let subjects = vec![("g1".into(), probe)];
+        let subjects = vec![Sampled {
+            name: "g1".to_owned(),
+            usage: probe,
+            memory: Some(MemorySource::Host("/proc".into())),
+        }];
         let sampler =
             Sampler::start(subjects, origin, Duration::ZERO, &[], &latest).expect("started");
         while readings.load(Ordering::Relaxed) < 5 {
@@ -251,6 +281,7 @@ mod tests {
         assert_eq!(samples.len(), 2, "{samples:?}");
         assert!(samples.iter().all(|sample| sample.subject == "g1"
             && sample.memory_bytes == 7
+            && sample.memory.is_some()
             && sample.cpu_cores > 0.0
             && sample.at_s < 0.0));
         // Ten reads for each second of CPU time.

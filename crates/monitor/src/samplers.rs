@@ -14,11 +14,11 @@ use crate::{
     databases::watch_databases,
     deaths,
     host::{host_probe, own_probe},
-    kernel::watch_kernel,
+    kernel::{memory_sources, watch_kernel},
     machines::Machines,
     placement::watch_placement,
     programs::watch_programs,
-    sampler::Sampler,
+    sampler::{Sampled, Sampler},
 };
 
 /// What was seen beside the load.
@@ -53,6 +53,8 @@ pub struct Samplers<'a> {
     others: Vec<ProcessProbe>,
     /// And again, for the networks that they are in.
     networks: Vec<(String, ProcessProbe)>,
+    /// And for the control groups that they are in.
+    groups: Vec<(String, ProcessProbe)>,
     machines: Option<Machines>,
 }
 
@@ -64,17 +66,15 @@ impl<'a> Samplers<'a> {
             .iter()
             .map(|guest| (guest.name().to_owned(), guest.usage_probe()))
             .collect();
-        usage.push(("host".to_owned(), host_probe()));
+        usage.push((HOST.to_owned(), host_probe()));
         usage.push(("driver".to_owned(), own_probe()));
         Self {
             config,
             usage,
             processes: guests.iter().map(|guest| guest.process_probe()).collect(),
             others: guests.iter().map(|guest| guest.process_probe()).collect(),
-            networks: guests
-                .iter()
-                .map(|guest| (guest.name().to_owned(), guest.process_probe()))
-                .collect(),
+            networks: named_processes(guests),
+            groups: named_processes(guests),
             machines: Machines::new(guests),
         }
     }
@@ -96,12 +96,13 @@ impl<'a> Samplers<'a> {
             processes,
             others,
             networks,
+            groups,
             machines,
         } = self;
         let (state, clocks) = (LoadState::default(), BothClocks::read());
         let state = &state;
         thread::scope(|scope| {
-            let resources = scope.spawn(|| sample(config, usage, state));
+            let resources = scope.spawn(|| sample(config, usage, groups, state));
             let placement = scope.spawn(|| watch_placement(config, processes, state));
             let programs = scope.spawn(|| watch_programs(config, others, state));
             let kernel = scope.spawn(|| watch_kernel(config, networks, state));
@@ -142,14 +143,36 @@ impl Drop for FinishOnDrop<'_> {
     }
 }
 
+/// The name of the host among what is sampled.
+const HOST: &str = "host";
+
+/// The processes of guests by their names.
+fn named_processes(guests: &[Box<dyn Guest>]) -> Vec<(String, ProcessProbe)> {
+    let named = guests
+        .iter()
+        .map(|guest| (guest.name().to_owned(), guest.process_probe()));
+    named.collect()
+}
+
 fn sample(
     config: &SamplerConfig,
-    subjects: Vec<(String, UsageProbe)>,
+    usage: Vec<(String, UsageProbe)>,
+    mut groups: Vec<(String, ProcessProbe)>,
     state: &LoadState,
 ) -> io::Result<Vec<ResourceSample>> {
     let Some(start) = state.started() else {
         return Ok(Vec::new());
     };
+    let sources = memory_sources(&mut groups, HOST);
+    let subject = |(name, usage): (String, UsageProbe)| {
+        let own = sources.iter().find(|(known, _)| *known == name);
+        Sampled {
+            memory: own.map(|(_, source)| source.clone()),
+            name,
+            usage,
+        }
+    };
+    let subjects = usage.into_iter().map(subject).collect();
     let sampler = Sampler::start(
         subjects,
         start,
@@ -167,7 +190,7 @@ mod tests {
 
     use proptest::prelude::*;
     use rookery_stats::{
-        CpuParts, KernelCounter, MachineInside, MachineOutside, faults::FaultCode,
+        CpuParts, KernelCounter, MachineInside, MachineOutside, MemoryRates, faults::FaultCode,
     };
 
     use super::*;
@@ -187,6 +210,11 @@ mod tests {
                     ..CpuParts::default()
                 }),
                 throttled_cores: Some(number),
+                memory: Some(MemoryRates {
+                    swap_bytes: count,
+                    refaults_per_s: number,
+                    ..MemoryRates::default()
+                }),
             }],
             machines: vec![MachineLook {
                 guest: "g1".to_owned(),

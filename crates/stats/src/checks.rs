@@ -450,6 +450,7 @@ mod tests {
                 io: None,
                 parts: None,
                 throttled_cores: None,
+                memory: None,
             };
             (0..70).map(sample).collect()
         };

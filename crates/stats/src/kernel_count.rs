@@ -86,6 +86,10 @@ counters! {
     Refaults = "refaults",
     /// Allocations that had to free memory first.
     DirectReclaims = "direct_reclaims",
+    /// Pages that the kernel looked at to free memory.
+    ScannedPages = "scanned_pages",
+    /// Pages that it took to free memory.
+    ReclaimedPages = "reclaimed_pages",
     /// Processes that were killed for want of memory.
     OutOfMemoryKills = "oom_kills",
     /// TCP segments sent, those sent again included.

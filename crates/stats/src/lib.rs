@@ -68,7 +68,8 @@ pub use kernel_count::{KernelCount, KernelCounter, kernel_remarks};
 pub use machine::{MachineInside, MachineLook, MachineOutside};
 pub use measurement::{
     ArrivalCounts, CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates,
-    Measurement, Mode, OperationMeasurement, Pacing, ResourceSample, SecondSample,
+    Measurement, MemoryRates, Mode, OperationMeasurement, Pacing, PressureShares, ReclaimRates,
+    ResourceSample, SecondSample,
 };
 pub use multiple::benjamini_hochberg;
 pub use omission::{HiddenFreeze, hidden_freezes};

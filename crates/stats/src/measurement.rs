@@ -218,6 +218,43 @@ pub struct ResourceSample {
     /// previous sample; `None` where nobody counts them.
     #[serde(default)]
     pub throttled_cores: Option<f64>,
+    /// What became of its memory since the previous sample; `None` where nobody counts it.
+    #[serde(default)]
+    pub memory: Option<MemoryRates>,
+}
+
+/// What became of the memory of something, each second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryRates {
+    /// How much of it is in swap now, bytes.
+    pub swap_bytes: u64,
+    /// Faults that waited for a disk, per second.
+    pub major_faults_per_s: f64,
+    /// Pages that were read again soon after they had been dropped, per second.
+    pub refaults_per_s: f64,
+    /// What the kernel did to free memory; `None` where it does not count that, as in control groups
+    /// of version 1.
+    pub reclaim: Option<ReclaimRates>,
+    /// How long tasks waited for memory; `None` where the kernel does not tell.
+    pub pressure: Option<PressureShares>,
+}
+
+/// What the kernel did to free memory, each second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReclaimRates {
+    /// Pages that it looked at, per second.
+    pub scanned_per_s: f64,
+    /// Pages that it took, per second.
+    pub reclaimed_per_s: f64,
+}
+
+/// How long tasks waited, as shares of the time since the previous sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PressureShares {
+    /// At least one task waited, 0 to 1.
+    pub some: f64,
+    /// No task went on, 0 to 1.
+    pub full: f64,
 }
 
 /// Parts of the CPU time that a guest used, in cores; together they are the whole.

@@ -280,6 +280,7 @@ mod tests {
                 io: None,
                 parts: None,
                 throttled_cores: None,
+                memory: None,
             })
         };
         (0..80).flat_map(at).collect()

@@ -237,6 +237,7 @@ mod tests {
             io: None,
             parts: None,
             throttled_cores: None,
+            memory: None,
         };
         let resources: Vec<ResourceSample> = (0..80).map(memory).collect();
         let matters = |intent: &Intent, measurement: &Measurement| {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use rookery_stats::{
     ArrivalCounts, CpuParts, DatabaseLoad, DriverQuality, ErrorClass, ErrorExample, ErrorTally,
     GuestMeasurement, IoRates, KernelCount, KernelCounter, MachineInside, MachineLook,
-    MachineOutside, Measurement, Mode, OperationMeasurement, OtherProgram, Pacing, ResourceSample,
-    SecondSample, Window, qos::judge,
+    MachineOutside, Measurement, MemoryRates, Mode, OperationMeasurement, OtherProgram, Pacing,
+    PressureShares, ReclaimRates, ResourceSample, SecondSample, Window, qos::judge,
 };
 use rookery_study::{Design, Estimate, GuestGroup, Plan, Point, Study, Trial, Variant, Vcpus};
 use rookery_workload::{Counters, ProofRow, dvdstore::ShopCounters};
@@ -257,6 +257,19 @@ fn resource(second: u32) -> ResourceSample {
             emulator: 0.0625,
         }),
         throttled_cores: (second > 2).then_some(0.25),
+        memory: (second > 1).then(|| MemoryRates {
+            swap_bytes: 4096,
+            major_faults_per_s: 0.5,
+            refaults_per_s: 2.0,
+            reclaim: (second > 2).then_some(ReclaimRates {
+                scanned_per_s: 8.0,
+                reclaimed_per_s: 4.0,
+            }),
+            pressure: (second > 2).then_some(PressureShares {
+                some: 0.125,
+                full: 0.0625,
+            }),
+        }),
     }
 }
 

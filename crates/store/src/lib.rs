@@ -46,7 +46,7 @@ pub use journal::Store;
 pub use links::guest_links;
 pub use model::{
     Attempt, AuditRow, GroupRecord, GuestAudit, GuestLog, HostDescription, LoadPlace, LoadRecord,
-    Note, Outcome, Reason, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning,
+    Note, OUT_OF_MEMORY, Outcome, Reason, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning,
 };
 pub use plan_check::{Entry, PlanFault};
 pub use pools::{PoolRound, PoolSizing};

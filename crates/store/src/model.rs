@@ -88,6 +88,9 @@ impl From<Outcome> for TrialStatus {
     }
 }
 
+/// The code of the [`Reason`] of a trial whose guests the kernel killed for want of memory.
+pub const OUT_OF_MEMORY: &str = "out-of-memory";
+
 /// Why a trial is void or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {

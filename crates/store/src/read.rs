@@ -2,8 +2,9 @@
 
 use rookery_stats::{
     CpuParts, DatabaseLoad, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates,
-    KernelCount, KernelCounter, Latencies, MachineLook, Measurement, OperationMeasurement,
-    OtherProgram, ResourceSample, SecondSample, Window,
+    KernelCount, KernelCounter, Latencies, MachineLook, Measurement, MemoryRates,
+    OperationMeasurement, OtherProgram, PressureShares, ReclaimRates, ResourceSample, SecondSample,
+    Window,
     qos::{Limited, RuleResult, Verdict},
 };
 
@@ -343,7 +344,35 @@ fn resource(cells: &Cells<'_>) -> Result<ResourceSample, Damage> {
         io: io_rates(cells)?,
         parts: cpu_parts(cells)?,
         throttled_cores: cells.optional_real("throttled_cores")?,
+        memory: memory_rates(cells)?,
     })
+}
+
+fn memory_rates(cells: &Cells<'_>) -> Result<Option<MemoryRates>, Damage> {
+    let Some(swap_bytes) = cells.optional_count("swap_bytes")? else {
+        return Ok(None);
+    };
+    let reclaim = match cells.optional_real("scanned_pages_per_s")? {
+        None => None,
+        Some(scanned_per_s) => Some(ReclaimRates {
+            scanned_per_s,
+            reclaimed_per_s: cells.real("reclaimed_pages_per_s")?,
+        }),
+    };
+    let pressure = match cells.optional_real("memory_some_share")? {
+        None => None,
+        Some(some) => Some(PressureShares {
+            some,
+            full: cells.real("memory_full_share")?,
+        }),
+    };
+    Ok(Some(MemoryRates {
+        swap_bytes,
+        major_faults_per_s: cells.real("major_faults_per_s")?,
+        refaults_per_s: cells.real("refaults_per_s")?,
+        reclaim,
+        pressure,
+    }))
 }
 
 fn cpu_parts(cells: &Cells<'_>) -> Result<Option<CpuParts>, Damage> {

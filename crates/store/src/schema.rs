@@ -15,7 +15,7 @@
 //! | `seconds` | second of a guest | the time series |
 //! | `errors`, `error_examples` | class of failures | counts and first examples |
 //! | `verdicts`, `rules` | judged trial, its rules | limits, values, outcomes |
-//! | `resources` | sample | CPU, memory and I/O of host, driver and guests; rates of I/O, parts of CPU and throttling are NULL where nobody tells |
+//! | `resources` | sample | CPU, memory and I/O of host, driver and guests; rates of I/O, parts of CPU, throttling and what became of memory are NULL where nobody tells |
 //! | `machines` | look at a virtual machine | its counters from outside, and from inside (NULL where the guest did not answer) |
 //! | `other_programs` | program beside a trial | CPU, disk and memory that it used, the most CPU first |
 //! | `kernel_counts` | counter of the kernel of a trial | by how much it grew inside the window, of a state its value at the end |

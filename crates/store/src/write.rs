@@ -395,6 +395,10 @@ fn write_evidence(
         let memory = int(sample.memory_bytes);
         let io = |of: fn(&IoRates) -> f64| sample.io.as_ref().map(of);
         let part = |of: fn(&CpuParts) -> f64| sample.parts.as_ref().map(of);
+        let rates = sample.memory.as_ref();
+        let swap = rates.map(|rates| int(rates.swap_bytes));
+        let reclaim = rates.and_then(|rates| rates.reclaim);
+        let pressure = rates.and_then(|rates| rates.pressure);
         insert(
             transaction,
             "resources",
@@ -417,6 +421,22 @@ fn write_evidence(
                 ("guest_cores", &part(|parts| parts.guest)),
                 ("emulator_cores", &part(|parts| parts.emulator)),
                 ("throttled_cores", &sample.throttled_cores),
+                ("swap_bytes", &swap),
+                (
+                    "major_faults_per_s",
+                    &rates.map(|rates| rates.major_faults_per_s),
+                ),
+                ("refaults_per_s", &rates.map(|rates| rates.refaults_per_s)),
+                (
+                    "scanned_pages_per_s",
+                    &reclaim.map(|reclaim| reclaim.scanned_per_s),
+                ),
+                (
+                    "reclaimed_pages_per_s",
+                    &reclaim.map(|reclaim| reclaim.reclaimed_per_s),
+                ),
+                ("memory_some_share", &pressure.map(|pressure| pressure.some)),
+                ("memory_full_share", &pressure.map(|pressure| pressure.full)),
             ],
         )?;
     }

@@ -1,5 +1,7 @@
 //! Amounts that grow with the layout: users, memory, databases.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{EvaluationError, Expression, Variables, expression::Units};
@@ -47,6 +49,27 @@ impl Amount {
             }),
             Self::Rule(rule) => rule.evaluate_in(guest, units),
         }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scaled(scaled) => scaled.fmt(f),
+            Self::Rule(rule) => rule.fmt(f),
+        }
+    }
+}
+
+/// Without the unit of its key: `50 per vcpu`.
+impl fmt::Display for Scaled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let per = match self.per {
+            Per::Vcpu => "vcpu",
+            Per::Guest => "guest",
+            Per::Host => "host",
+        };
+        write!(f, "{} per {per}", self.amount)
     }
 }
 

@@ -96,7 +96,7 @@ pub use storage_use::{
 pub use values::{
     Arrivals, BUDGETS, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape,
     HostUse, LabShape, Layout, LayoutGroup, Load, LoadModel, LoopType, OpenLoad, OpenTimes, Order,
-    Over, Override, PercentileWish, Pin, Pinning, Precision, RampUp, RepeatGoal, SearchUse,
-    StartRate, Vcpus, Visit, Wish, WishedMetric,
+    Over, Override, PercentileWish, Pin, Pinning, Precision, RampUp, RepeatGoal, SearchEnd,
+    SearchUse, StartRate, Vcpus, Visit, Wish, WishedMetric,
 };
 pub use workloads::*;

@@ -551,24 +551,25 @@ impl Purpose {
     }
 }
 
-/// The search for the largest load of one layout of one variant.
+/// The search for the largest load of one layout of one variant, or for its least memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Search {
     /// 1, 2, 3, ...; searches of the variants of one layout stand next to each other.
     pub id: u32,
-    /// Its variant.
+    /// Its variant; where memory is searched, the first of those that differ in memory alone.
     pub variant: u32,
-    /// The levels of its variant, for labels.
+    /// The levels of its variant, for labels, without what is searched.
     pub levels: Vec<Level>,
     /// The layouts that ask for it, at least one.
     pub layouts: Vec<String>,
-    /// What grows.
+    /// What is searched; of memory, a load is an amount of it, MiB.
     pub over: Over,
     /// Number of guests; of a search over guests, the smallest number.
     pub guests: u32,
     /// vCPUs of each guest.
     pub vcpus: Vcpus,
-    /// The load that each number of guests has, of a search over guests.
+    /// The load that each number of guests has, of a search over guests; that of the guests whose
+    /// memory is searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Amount>,
     /// Smallest load that is tried.
@@ -603,6 +604,14 @@ impl Search {
         let mut label = match self.over {
             Over::Users | Over::Rate => format!("{} x {} vCPU", self.guests, self.vcpus),
             Over::Guests => format!("guests of {} vCPU", self.vcpus),
+            Over::Memory => {
+                let load = self.load.as_ref().map(ToString::to_string);
+                let load = load.unwrap_or_default();
+                format!(
+                    "memory of {} x {} vCPU, load {load}",
+                    self.guests, self.vcpus
+                )
+            }
         };
         for level in &self.levels {
             label += &format!(", {}", level.words());
@@ -718,6 +727,14 @@ impl Plan {
             Purpose::Study | Purpose::Confirm | Purpose::Above => None,
         };
         other.unwrap_or(load.steady)
+    }
+
+    /// Whether a search over memory made a point: its guests have other memory than its variant says,
+    /// so that it stands for no other load of it.
+    #[must_use]
+    pub fn varies_memory(&self, point: &Point) -> bool {
+        let mut searches = self.searches.iter();
+        searches.any(|search| point.search == Some(search.id) && search.over == Over::Memory)
     }
 
     /// The points of the study itself, without those that searches tried.

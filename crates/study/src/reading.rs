@@ -202,6 +202,20 @@ fn check_search(sections: &Sections, context: &mut Context) {
             help,
         );
     }
+    let kind = sections.guest.as_ref().map(GuestShape::kind);
+    let over = load.search.as_ref().map(|search| search.over);
+    let (Some(kind), Some(Over::Memory)) = (kind, over) else {
+        return;
+    };
+    if !matches!(kind, GuestKind::Container | GuestKind::Vm) {
+        let span = context.spans.nearest("load.search.over");
+        let message = format!(
+            "the memory of guests is searched, and guests of kind \"{}\" are not held to theirs",
+            kind.name()
+        );
+        let help = "write `kind = \"container\"` or `kind = \"vm\"` in [guest]";
+        context.refuse::<()>(Code::Contradiction, span, message, help);
+    }
 }
 
 /// Where databases are loaded and nothing else, nobody arrives and nothing is searched; and there

@@ -683,13 +683,14 @@ fn write_searches(out: &mut String, plan: &Plan, study: &Study) {
     };
     let _ = writeln!(
         out,
-        "{} for the largest load within the limits, after all points: up to {} trials each, {} of \
+        "{} for the {} within the limits, after all points: up to {} trials each, {} of \
          them to confirm, resolution {} %",
         if plan.searches.len() == 1 {
             "1 search".to_owned()
         } else {
             format!("{} searches", plan.searches.len())
         },
+        search.over.sought(),
         search.probes,
         search.confirm,
         thousandth(100.0 * search.resolution)

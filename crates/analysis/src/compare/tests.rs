@@ -98,6 +98,7 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
         io: None,
         parts: None,
         throttled_cores: None,
+        memory: None,
     };
     let samples = (0..14).flat_map(|second| {
         let at = f64::from(second);

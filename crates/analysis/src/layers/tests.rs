@@ -91,6 +91,7 @@ fn record(kind: GuestKind, users: u32, block: f64) -> TrialRecord {
             emulator,
         }),
         throttled_cores: None,
+        memory: None,
     };
     let of_second = |second| {
         [

@@ -175,6 +175,7 @@ fn record(point: &Point, study: &Study, world: &World, seed: u64) -> TrialRecord
         io: None,
         parts: None,
         throttled_cores: None,
+        memory: None,
     };
     TrialRecord {
         outcome: Ended::Done,

@@ -191,7 +191,8 @@ impl Readings {
             let point = plan
                 .points
                 .iter()
-                .find(|point| point.id == trial.row.trial.point && point.variant == variant);
+                .find(|point| point.id == trial.row.trial.point && point.variant == variant)
+                .filter(|point| !plan.varies_memory(point));
             let (Some(point), Some((record, measured))) = (point, trial.valid()) else {
                 continue;
             };

@@ -29,6 +29,28 @@ pub(super) const RESOURCES: Table = Table {
             "throttled_cores",
             "CPUs that stood still because the guest had used up its quota; nothing where nobody counts.",
         ),
+        whole("swap_bytes", "Memory in swap; nothing where nobody tells."),
+        number(
+            "major_faults_per_s",
+            "Faults that waited for a disk, since the sample before.",
+        ),
+        number(
+            "refaults_per_s",
+            "Pages that were read again soon after they had been dropped.",
+        ),
+        number(
+            "scanned_pages_per_s",
+            "Pages that the kernel looked at to free memory; nothing in control groups of version 1.",
+        ),
+        number("reclaimed_pages_per_s", "Pages that it took."),
+        number(
+            "memory_some_share",
+            "Share of the time in which a task waited for memory; nothing where the kernel does not tell.",
+        ),
+        number(
+            "memory_full_share",
+            "Share of the time in which no task went on for want of memory.",
+        ),
     ],
     source: Source::Stored {
         from: "resources",

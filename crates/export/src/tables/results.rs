@@ -9,6 +9,7 @@ use rookery_analysis::{
 };
 use rookery_stats::{Spread, Summary};
 use rookery_store::{Cell, Store};
+use rookery_study::Over;
 
 use super::{number, optional_text, text, whole};
 use crate::{
@@ -37,7 +38,7 @@ pub(super) const RESULTS: Table = Table {
             "metric",
             "`throughput`, `requests`, `bad_share`, `efficiency` (throughput over that of the one \
              big guest), `guest_cpu`, `throttled_cpu`, `driver_cpu`, `response_mean`, `response_p50` and so on, \
-             `largest_load` of a search, `load_time`, `load_rows` and `load_bytes` of databases, or \
+             `largest_load` or `least_memory` of a search, `load_time`, `load_rows` and `load_bytes` of databases, or \
              a metric of the workload.",
         ),
         column::text(
@@ -155,7 +156,10 @@ fn search_rows(search: &SearchSummary, visit: &mut RowVisitor<'_>) -> Result<(),
         },
     };
     let load = Value {
-        metric: "largest_load",
+        metric: match search.over {
+            Over::Memory => "least_memory",
+            Over::Users | Over::Rate | Over::Guests => "largest_load",
+        },
         operation: None,
         unit: search.over.unit(),
         mean: search.load,

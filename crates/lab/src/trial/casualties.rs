@@ -2,14 +2,24 @@
 
 use rookery_guest::{Guest, VolumeFault, VolumeLook};
 use rookery_monitor::{GuestDeath, StorageLoss};
-use rookery_store::Reason;
+use rookery_store::{OUT_OF_MEMORY, Reason};
 
 use super::record::with_help;
 
-/// A guest that lived to the end of the load, but lost processes for want of memory.
+/// When a guest ran out of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// While it started, or was warmed: its load never began.
+    BeforeLoad,
+    /// Under the load, to whose end it lived.
+    UnderLoad,
+}
+
+/// A guest that lost processes for want of memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Starved {
     pub(crate) guest: String,
+    pub(crate) when: When,
     pub(crate) killed: u64,
     pub(crate) limit_mib: u64,
 }
@@ -39,7 +49,7 @@ impl Casualties {
         let later: Vec<_> = later.into_iter().filter(new).collect();
         storage.extend(later);
         Self {
-            starved: starved(guests, &deaths, limits_mib),
+            starved: starved(guests, &deaths, limits_mib, When::UnderLoad),
             deaths,
             storage,
         }
@@ -73,14 +83,27 @@ impl Casualties {
     }
 }
 
+/// Why guests that did not come to their load did not, where they lack memory. `limits_mib` = the
+/// memory of each.
+pub(super) fn starved_before_load(guests: &[Box<dyn Guest>], limits_mib: &[u64]) -> Vec<Reason> {
+    let all = starved(guests, &[], limits_mib, When::BeforeLoad);
+    all.iter().map(starved_reason).collect()
+}
+
 /// The living that lack memory, each with its limit; of the dead, the reason of their death says it.
-fn starved(guests: &[Box<dyn Guest>], deaths: &[GuestDeath], limits_mib: &[u64]) -> Vec<Starved> {
+fn starved(
+    guests: &[Box<dyn Guest>],
+    deaths: &[GuestDeath],
+    limits_mib: &[u64],
+    when: When,
+) -> Vec<Starved> {
     guests
         .iter()
         .zip(limits_mib)
         .filter(|(guest, _)| deaths.iter().all(|death| death.guest != guest.name()))
         .map(|(guest, limit_mib)| Starved {
             guest: guest.name().to_owned(),
+            when,
             killed: guest.memory_kills(),
             limit_mib: *limit_mib,
         })
@@ -91,15 +114,20 @@ fn starved(guests: &[Box<dyn Guest>], deaths: &[GuestDeath], limits_mib: &[u64])
 fn starved_reason(starved: &Starved) -> Reason {
     let Starved {
         guest,
+        when,
         killed,
         limit_mib,
     } = starved;
+    let when = match when {
+        When::BeforeLoad => "before its load",
+        When::UnderLoad => "under load",
+    };
     let what = format!(
-        "guest {guest} ran out of memory under load: the kernel killed {killed} of its processes, \
-         its limit is {limit_mib} MiB"
+        "guest {guest} ran out of memory {when}: the kernel killed {killed} of its processes, its \
+         limit is {limit_mib} MiB"
     );
     let help = "raise `memory` in [guest], or choose a tuning that takes less";
-    Reason::new("out-of-memory", with_help(&what, help))
+    Reason::new(OUT_OF_MEMORY, with_help(&what, help))
 }
 
 /// What is wrong with the volumes of guests, as reasons of a trial.

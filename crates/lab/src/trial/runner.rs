@@ -12,7 +12,7 @@ use rookery_study::{GuestKind, Point, Trial};
 use rookery_workload::Counters;
 
 use super::{
-    casualties::{Casualties, storage_reasons},
+    casualties::{Casualties, starved_before_load, storage_reasons},
     context::{TrialContext, TrialRunner},
     judgement::{Evidence, Measured, Told, audit, judge, texts},
     load::observe,
@@ -167,23 +167,26 @@ impl<'a> TrialRunner<'a> {
                 loads: of_templates(trial),
                 ..record
             },
-            Err(Failure::Trial(error)) => self.without_load(&guests, &error, began),
+            Err(Failure::Trial(error)) => self.without_load(trial, &guests, &error, began),
             Err(Failure::Run(error)) => return Err(error),
         };
         self.finish(guests, record, began)
     }
 
     /// The record of a trial whose guests did not come to their load; storage that does not hold is
-    /// named first.
+    /// named first, then memory that was not enough.
     fn without_load(
         &self,
+        trial: &TrialContext<'_>,
         guests: &GuestSet<'_>,
         error: &TrialError,
         began: Instant,
     ) -> TrialRecord {
         let losses = StorageLoss::all(guests.guests(), VolumeLook::Thorough);
         let mut record = failed(&reason(error), began.elapsed().as_secs_f64());
-        record.reasons.splice(0..0, storage_reasons(&losses));
+        let starved = starved_before_load(guests.guests(), &limits_mib(trial));
+        let named_first = storage_reasons(&losses).into_iter().chain(starved);
+        record.reasons.splice(0..0, named_first);
         record.logs = logs(guests.guests());
         record
     }
@@ -261,12 +264,11 @@ impl<'a> TrialRunner<'a> {
             silent,
             drivers,
         } = observed;
-        let limits = trial.point.each_guest().map(|guest| guest.group.memory_mib);
         let casualties = Casualties::after_load(
             guests.guests(),
             seen.deaths,
             seen.storage,
-            &limits.collect::<Vec<_>>(),
+            &limits_mib(trial),
         );
         // The dead cannot be asked, and of a guest that is too busy to answer the audit matters
         // more.
@@ -300,6 +302,12 @@ impl<'a> TrialRunner<'a> {
             ready_s,
         })
     }
+}
+
+/// The memory of each guest, MiB.
+fn limits_mib(trial: &TrialContext<'_>) -> Vec<u64> {
+    let guests = trial.point.each_guest();
+    guests.map(|guest| guest.group.memory_mib).collect()
 }
 
 /// What was measured of each group, with the study that judges it.

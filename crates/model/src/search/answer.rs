@@ -1,13 +1,15 @@
 //! What a search has found.
 
-use super::{Outcome, Probe};
+use super::{Goal, Outcome, Probe};
 
 /// The end of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The largest load that keeps the limits: confirmed by fresh full runs if [`Self::confirmed`],
-    /// else the best guess of what most (85 %) of the runs keep. `None` when even the lowest load
-    /// does not.
+    /// Which load was searched.
+    pub goal: Goal,
+    /// The largest load that keeps the limits, or the smallest: confirmed by fresh full runs if
+    /// [`Self::confirmed`], else the best guess of what most (85 %) of the runs keep. `None` when
+    /// even the easiest load of the range does not.
     pub load: Option<f64>,
     /// Whether fresh full runs at [`Self::load`] kept the limits. Report an unconfirmed load as
     /// such: it is an extreme value.
@@ -20,7 +22,7 @@ pub struct Answer {
     /// From the load that nine of ten runs keep to that which one of ten keeps, as a share of the
     /// load: how noisy the edge is.
     pub blur: f64,
-    /// The rule that bound first above the load; `None` when no probe failed.
+    /// The rule that bound first at a load that was harder; `None` when no probe failed.
     pub binding: Option<String>,
     /// Every probe with its outcome, in order.
     pub probes: Vec<(Probe, Outcome)>,
@@ -36,9 +38,9 @@ pub enum Ending {
     Found,
     /// The budget of probes is spent.
     Budget,
-    /// Even the lowest load fails.
+    /// Even the easiest load fails: the lowest one, or the highest where the smallest is searched.
     NothingPasses,
-    /// Even the highest load passes.
+    /// Even the hardest load passes.
     EverythingPasses,
     /// Probes were invalid three times running: the driver or the environment, not the system under
     /// test, is the limit.
@@ -53,22 +55,30 @@ pub enum Ending {
 }
 
 impl Answer {
-    /// Loads at which a run passed although another failed at a lower one: (passed, failed), the
+    /// Loads at which a run passed although another failed at an easier one: (passed, failed), the
     /// widest such pair. It shows noise, or a system that is not slower under more load.
     #[must_use]
     pub fn contradiction(&self) -> Option<(f64, f64)> {
-        edges(&self.probes).filter(|(passed, failed)| passed > failed)
+        edges(&self.probes, self.goal).filter(|(passed, failed)| match self.goal {
+            Goal::Largest => passed > failed,
+            Goal::Smallest => passed < failed,
+        })
     }
 
-    /// The answer in a sentence; `unit` is what the load counts: `users`, `orders/s`, `guests`.
+    /// The answer in a sentence; `unit` is what the load counts: `users`, `orders/s`, `guests`,
+    /// `MiB`.
     #[must_use]
     pub fn sentence(&self, unit: &str) -> String {
         let probes = self.probes.len();
+        let (easiest, hardest, further) = match self.goal {
+            Goal::Largest => ("lowest load", "highest load", "higher"),
+            Goal::Smallest => ("largest amount", "smallest amount", "lower"),
+        };
         let why = match &self.ending {
             Ending::Found => String::new(),
             Ending::Budget => "; the budget of probes is spent".to_owned(),
-            Ending::NothingPasses => "; even the lowest load fails".to_owned(),
-            Ending::EverythingPasses => "; even the highest load passes: search higher".to_owned(),
+            Ending::NothingPasses => format!("; even the {easiest} fails"),
+            Ending::EverythingPasses => format!("; even the {hardest} passes: search {further}"),
             Ending::Invalid { load, reason } => {
                 format!("; stopped at {} {unit}: {reason}", text(*load))
             }
@@ -80,7 +90,11 @@ impl Answer {
             } else {
                 "is known to keep"
             };
-            return format!("no load {found} the limits ({probes} probes{why})");
+            let what = match self.goal {
+                Goal::Largest => "load",
+                Goal::Smallest => "amount",
+            };
+            return format!("no {what} {found} the limits ({probes} probes{why})");
         };
         let state = if self.confirmed {
             "confirmed"
@@ -106,18 +120,20 @@ impl Answer {
     }
 }
 
-/// The largest load that passed and the smallest that failed.
-pub(super) fn edges(probes: &[(Probe, Outcome)]) -> Option<(f64, f64)> {
+/// The hardest load that passed and the easiest that failed: of [`Goal::Largest`] the largest and
+/// the smallest.
+pub(super) fn edges(probes: &[(Probe, Outcome)], goal: Goal) -> Option<(f64, f64)> {
     let loads = |wanted: bool| {
         let judged = probes
             .iter()
             .filter(move |(_, outcome)| outcome.passed() == Some(wanted));
         judged.map(|(probe, _)| probe.load)
     };
-    Some((
-        loads(true).reduce(f64::max)?,
-        loads(false).reduce(f64::min)?,
-    ))
+    let (passed, failed) = (loads(true), loads(false));
+    match goal {
+        Goal::Largest => Some((passed.reduce(f64::max)?, failed.reduce(f64::min)?)),
+        Goal::Smallest => Some((passed.reduce(f64::min)?, failed.reduce(f64::max)?)),
+    }
 }
 
 /// A load without digits that nobody asked for.

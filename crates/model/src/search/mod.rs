@@ -2,8 +2,9 @@
 //! every probe is noisy.
 //!
 //! [`Search`] is a state machine without clock or file: it says which load to try, is told what
-//! came of it, and ends with an [`Answer`]. A load is whatever grows: users (of one guest, or of
-//! each of N guests at once), a rate, a number of guests. The caller runs the probes.
+//! came of it, and ends with an [`Answer`]. A load is whatever is searched: users (of one guest, or
+//! of each of N guests at once), a rate, a number of guests; or with [`Goal::Smallest`] what is
+//! harder to live with the less there is of it, the memory of a guest. The caller runs the probes.
 //!
 //! ```
 //! use rookery_model::search::{Outcome, Search, Settings};
@@ -48,6 +49,9 @@
 //! | gentle | 10 % | 194 | 3.7 % | 91 % |
 //! | gentle | 20 % | 180: too few, reduce the noise first | 6.4 % | 81 % |
 //!
+//! Where the smallest load is the answer, all of this is mirrored: "above" is less, "higher" is
+//! harder.
+//!
 //! For a study: one `Search` per point (layout x variant). Start it with [`Hint`]s from neighbours
 //! that are done (factor 1.3), from the queueing model (factor 1.5), or from the bound N* = (R + Z)
 //! / D_max (factor 2). Trials of a ladder of loads, needed for figures, are handed in by
@@ -62,7 +66,7 @@ mod settings;
 
 pub use answer::{Answer, Ending};
 pub use probe::{Outcome, Probe, Purpose};
-pub use settings::{Hint, Settings, SettingsError};
+pub use settings::{Goal, Hint, Settings, SettingsError};
 
 use answer::edges;
 use belief::Belief;
@@ -91,6 +95,7 @@ pub struct Search {
     belief: Belief,
     /// Largest load that passed, to bound the next step upwards.
     largest_pass: Option<f64>,
+    /// Their loads, as all loads of these fields, are [strains](Settings::strain).
     probes: Vec<(Probe, Outcome)>,
     stage: Stage,
     /// The largest load that is confirmed.
@@ -114,6 +119,14 @@ impl Search {
     /// When a setting is out of range.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         settings.check()?;
+        let strained = |hint: Hint| Hint {
+            load: settings.strain(hint.load),
+            ..hint
+        };
+        let settings = Settings {
+            hint: settings.hint.map(strained),
+            ..settings
+        };
         Ok(Self {
             settings,
             belief: Belief::new(&settings),
@@ -129,7 +142,7 @@ impl Search {
     /// a trial of an earlier run. Loads that are not above 0 are ignored.
     pub fn learn(&mut self, load: f64, passed: bool) {
         if load > 0.0 && load.is_finite() {
-            self.take_in(load, passed);
+            self.take_in(self.settings.strain(load), passed);
             if self.stage == Stage::Approach {
                 self.stage = self.after_approach();
             }
@@ -139,6 +152,19 @@ impl Search {
     /// What to try next; the same until it is observed. `None` when the search has ended.
     #[must_use]
     pub fn next_probe(&self) -> Option<Probe> {
+        self.next_strain().map(|probe| self.loaded(probe))
+    }
+
+    /// A probe as the caller knows it.
+    fn loaded(&self, probe: Probe) -> Probe {
+        Probe {
+            load: self.settings.load(probe.load),
+            ..probe
+        }
+    }
+
+    /// What to try next, as a strain.
+    fn next_strain(&self) -> Option<Probe> {
         let (load, purpose) = match self.stage {
             Stage::Approach => (self.approach(), Purpose::Approach),
             Stage::Confirm { load, .. } => (load, Purpose::Confirm),
@@ -159,7 +185,7 @@ impl Search {
 
     /// Say what came of [`Self::next_probe`]; without effect when the search has ended.
     pub fn observe(&mut self, outcome: Outcome) {
-        let Some(probe) = self.next_probe() else {
+        let Some(probe) = self.next_strain() else {
             return;
         };
         let passed = outcome.passed();
@@ -173,7 +199,7 @@ impl Search {
             && before + 1 >= MOST_INVALID
         {
             self.stage = Stage::Done(Ending::Invalid {
-                load: probe.load,
+                load: self.settings.load(probe.load),
                 reason: reason.clone(),
             });
         }
@@ -201,31 +227,28 @@ impl Search {
         // Where no outcome contradicts another, nothing between the last pass and the first failure
         // is ruled out.
         if let Some((passed, failed)) = bracket(&self.probes) {
-            let failed = if self.settings.whole {
-                failed - 1.0
-            } else {
-                failed
-            };
-            (low, high) = (low.min(passed), high.max(failed));
+            (low, high) = (low.min(passed), high.max(self.settings.easier(failed)));
         }
-        let Settings {
-            lowest,
-            highest,
-            whole,
-            ..
-        } = self.settings;
-        let end = |load: f64| if whole { load.floor() } else { load }.clamp(lowest, highest);
+        let settings = &self.settings;
+        let (lowest, highest) = (settings.lowest, settings.highest);
+        let low = (low >= lowest).then(|| settings.load_within(low));
+        let high = (high <= highest).then(|| settings.load_within(high));
+        let knee = self.belief.quantile(0.5).clamp(lowest, highest);
+        let all = self.probes.iter();
         Answer {
-            load,
+            goal: settings.goal,
+            load: load.map(|load| settings.load(load)),
             confirmed: load.is_some() && self.confirmed.is_some(),
-            knee: self.belief.quantile(0.5).clamp(lowest, highest),
-            interval: (
-                (low >= lowest).then(|| end(low)),
-                (high <= highest).then(|| end(high)),
-            ),
+            knee: settings.strain(knee).clamp(lowest, highest),
+            interval: match settings.goal {
+                Goal::Largest => (low, high),
+                Goal::Smallest => (high, low),
+            },
             blur: self.belief.blur(),
             binding: binding(&self.probes, load),
-            probes: self.probes,
+            probes: all
+                .map(|(probe, outcome)| (self.loaded(*probe), outcome.clone()))
+                .collect(),
             ending,
         }
     }
@@ -412,7 +435,7 @@ impl Search {
 /// The largest load that passed and the smallest that failed, if the first is smaller: no outcome
 /// contradicts another.
 fn bracket(probes: &[(Probe, Outcome)]) -> Option<(f64, f64)> {
-    edges(probes).filter(|(passed, failed)| passed < failed)
+    edges(probes, Goal::Largest).filter(|(passed, failed)| passed < failed)
 }
 
 /// The rule that failed at the smallest load above `load`; of several there, the most frequent.

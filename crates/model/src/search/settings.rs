@@ -2,9 +2,21 @@
 
 use rookery_cast::truncate_u32;
 
+/// Which end of the range keeps the limits, and so which load is the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Goal {
+    /// The largest load that keeps them: of users, of a rate, of guests.
+    #[default]
+    Largest,
+    /// The smallest one: of memory, of which less is harder to live with.
+    Smallest,
+}
+
 /// What is searched, and with how many probes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
+    /// Which end of the range keeps the limits.
+    pub goal: Goal,
     /// Smallest load that is of interest, > 0.
     pub lowest: f64,
     /// Largest load that may be tried.
@@ -36,6 +48,7 @@ impl Settings {
     #[must_use]
     pub fn users() -> Self {
         Self {
+            goal: Goal::Largest,
             lowest: 1.0,
             highest: 10_000.0,
             whole: true,
@@ -66,47 +79,103 @@ impl Settings {
         }
     }
 
-    /// The load at this place of the grid: from the lowest on in steps of the resolution, whole if
-    /// it must be, never above the highest.
-    pub(super) fn grid(&self, place: u32) -> f64 {
-        let load = self.lowest * (f64::from(place) * self.resolution.ln_1p()).exp();
-        let load = if self.whole { load.round() } else { load };
-        load.min(self.highest)
-    }
-
-    /// The place of the grid that is nearest to this load.
-    pub(super) fn place(&self, load: f64) -> u32 {
-        // The conversion of a float saturates: below the lowest load it is 0.
-        truncate_u32(
-            ((load.min(self.highest) / self.lowest).ln() / self.resolution.ln_1p()).round(),
-        )
-    }
-
-    /// The nearest load of the grid.
-    pub(super) fn snap(&self, load: f64) -> f64 {
-        let load = self.grid(self.place(load));
-        // The last step up to the highest load may be a short one.
-        if load * (1.0 + self.resolution / 2.0) >= self.highest {
-            self.highest
-        } else {
-            load
+    /// For the memory of a guest, MiB: the smallest whole number from `least` to `most` that keeps
+    /// the limits.
+    #[must_use]
+    pub fn memory(least: u32, most: u32) -> Self {
+        Self {
+            goal: Goal::Smallest,
+            lowest: f64::from(least),
+            highest: f64::from(most),
+            ..Self::users()
         }
     }
 
-    /// The next load of the grid above this one; the highest has none.
-    pub(super) fn higher(&self, load: f64) -> f64 {
-        let place = self.place(load);
+    /// How hard a load is to carry, on a scale where more is harder whatever the goal: the load
+    /// itself, or where less is harder, its mirror image within the range. The same function leads
+    /// back. The search thinks in strains alone; only what it asks and answers are loads.
+    pub(super) fn strain(&self, load: f64) -> f64 {
+        match self.goal {
+            Goal::Largest => load,
+            // Both ends become each other exactly.
+            Goal::Smallest if load == self.highest => self.lowest,
+            Goal::Smallest => self.highest * (self.lowest / load),
+        }
+    }
+
+    /// The load of a strain of the grid: whole where loads are.
+    pub(super) fn load(&self, strain: f64) -> f64 {
+        let load = self.strain(strain);
+        let load = if self.whole { load.round() } else { load };
+        load.clamp(self.lowest, self.highest)
+    }
+
+    /// The load of any strain; where loads are whole, the nearest one that is no harder.
+    pub(super) fn load_within(&self, strain: f64) -> f64 {
+        let load = self.strain(strain);
+        let load = match self.goal {
+            _ if !self.whole => load,
+            Goal::Largest => load.floor(),
+            // A whole load that went there and back is not the next one.
+            Goal::Smallest => (load - 1e-6).ceil(),
+        };
+        load.clamp(self.lowest, self.highest)
+    }
+
+    /// The strain of the hardest load that is easier than this one, as far as that is known: the
+    /// next whole load, or the same where loads are not whole.
+    pub(super) fn easier(&self, strain: f64) -> f64 {
+        match self.goal {
+            _ if !self.whole => strain,
+            Goal::Largest => strain - 1.0,
+            Goal::Smallest => self.strain(self.load(strain) + 1.0),
+        }
+    }
+
+    /// The strain at this place of the grid: from the lowest on in steps of the resolution, that of
+    /// a whole load if it must be, never above the highest.
+    pub(super) fn grid(&self, place: u32) -> f64 {
+        let strain = self.lowest * (f64::from(place) * self.resolution.ln_1p()).exp();
+        let strain = match self.whole {
+            true => self.strain(self.load(strain)),
+            false => strain,
+        };
+        strain.clamp(self.lowest, self.highest)
+    }
+
+    /// The place of the grid that is nearest to this strain.
+    pub(super) fn place(&self, strain: f64) -> u32 {
+        // The conversion of a float saturates: below the lowest it is 0.
+        truncate_u32(
+            ((strain.min(self.highest) / self.lowest).ln() / self.resolution.ln_1p()).round(),
+        )
+    }
+
+    /// The nearest strain of the grid.
+    pub(super) fn snap(&self, strain: f64) -> f64 {
+        let strain = self.grid(self.place(strain));
+        // The last step up to the highest may be a short one.
+        if strain * (1.0 + self.resolution / 2.0) >= self.highest {
+            self.highest
+        } else {
+            strain
+        }
+    }
+
+    /// The next strain of the grid above this one; the highest has none.
+    pub(super) fn higher(&self, strain: f64) -> f64 {
+        let place = self.place(strain);
         let next = (place..).map(|place| self.grid(place));
         next.take_while(|next| *next < self.highest)
-            .find(|next| *next > load * (1.0 + 1e-9))
+            .find(|next| *next > strain * (1.0 + 1e-9))
             .unwrap_or(self.highest)
     }
 
-    /// The next load of the grid below this one; the lowest has none.
-    pub(super) fn lower(&self, load: f64) -> f64 {
-        let place = self.place(load);
+    /// The next strain of the grid below this one; the lowest has none.
+    pub(super) fn lower(&self, strain: f64) -> f64 {
+        let place = self.place(strain);
         let next = (0..=place).rev().map(|place| self.grid(place));
-        let mut below = next.filter(|next| *next < load * (1.0 - 1e-9));
+        let mut below = next.filter(|next| *next < strain * (1.0 - 1e-9));
         below.next().unwrap_or(self.lowest)
     }
 
@@ -160,7 +229,8 @@ pub enum SettingsError {
     },
     /// Whole loads with broken ends.
     #[error(
-        "users and guests are whole numbers: the range {lowest} to {highest} must have whole ends"
+        "users, guests and MiB are whole numbers: the range {lowest} to {highest} must have whole \
+         ends"
     )]
     Whole {
         /// Smallest load.

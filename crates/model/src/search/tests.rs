@@ -409,6 +409,95 @@ fn the_rule_that_binds_is_the_one_nearest_above() {
     );
 }
 
+/// A guest that needs so many MiB.
+fn need(mib: f64, probe: &Probe) -> Outcome {
+    judge(mib / probe.load)
+}
+
+#[test]
+fn the_least_memory_is_found_wherever_it_lies() {
+    for mib in (20..1_000).step_by(7).map(f64::from) {
+        let answer = play(Settings::memory(16, 1_024), |probe| need(mib, probe));
+        let found = answer.load.expect("some memory is enough");
+        assert!(answer.confirmed, "{mib}: {answer:?}");
+        assert!((mib..mib * 1.05 + 1.0).contains(&found), "{mib}: {found}");
+        let (Some(low), Some(high)) = answer.interval else {
+            panic!("{mib}: {answer:?}");
+        };
+        assert!(low <= mib && mib <= high, "{mib}: {answer:?}");
+        assert_eq!(answer.contradiction(), None);
+    }
+}
+
+#[test]
+fn a_search_for_the_least_is_the_mirror_of_one_for_the_most() {
+    // 10 to 1000 mirrored within itself: a load of 40 is memory of 250.
+    let settings = Settings {
+        lowest: 10.0,
+        highest: 1_000.0,
+        whole: false,
+        hint: Some(Hint {
+            load: 50.0,
+            factor: 1.5,
+        }),
+        ..Settings::users()
+    };
+    let most = play(settings, |probe| judge(probe.load / 40.0));
+    let mirrored = Settings {
+        goal: Goal::Smallest,
+        hint: Some(Hint {
+            load: 200.0,
+            factor: 1.5,
+        }),
+        ..settings
+    };
+    let least = play(mirrored, |probe| need(250.0, probe));
+    let mirror = |load: f64| 10_000.0 / load;
+    let near = |one: f64, other: f64| (one - other).abs() < 1e-6 * other;
+    assert_eq!(most.probes.len(), least.probes.len());
+    for ((one, _), (other, _)) in most.probes.iter().zip(&least.probes) {
+        assert!(near(mirror(one.load), other.load), "{one:?} {other:?}");
+    }
+    assert!(near(
+        mirror(most.load.expect("a load")),
+        least.load.expect("an amount")
+    ));
+    let ((low, high), (least_low, least_high)) = (most.interval, least.interval);
+    assert!(near(
+        mirror(high.expect("an end")),
+        least_low.expect("an end")
+    ));
+    assert!(near(
+        mirror(low.expect("an end")),
+        least_high.expect("an end")
+    ));
+}
+
+#[test]
+fn too_little_everywhere_and_enough_everywhere_are_told_apart() {
+    let ends = [4_000.0, 1.0]
+        .map(|mib| play(Settings::memory(16, 1_024), |probe| need(mib, probe)).sentence("MiB"));
+    insta::assert_snapshot!(ends.join("\n"), @r"
+    no amount keeps the limits (6 probes; even the largest amount fails)
+    16 MiB, confirmed; edge below 16 with 95 % (9 probes; even the smallest amount passes: search lower)
+    ");
+}
+
+#[test]
+fn what_a_ladder_of_memory_says_is_learnt_the_right_way_round() {
+    let mut search = Search::new(Settings::memory(16, 1_024)).expect("good settings");
+    for (mib, passed) in [
+        (1_024.0, true),
+        (384.0, true),
+        (256.0, true),
+        (144.0, false),
+    ] {
+        search.learn(mib, passed);
+    }
+    let first = search.next_probe().expect("a probe").load;
+    assert!((144.0..=256.0).contains(&first), "{first}");
+}
+
 #[test]
 fn answers_are_sentences() {
     let answer =
@@ -477,7 +566,7 @@ fn settings_out_of_range_are_refused() {
     insta::assert_snapshot!(refusals.join("\n"), @r"
     the range of loads must run from above 0 to something larger, not from 0 to 10000
     the range of loads must run from above 0 to something larger, not from 1 to inf
-    users and guests are whole numbers: the range 1.5 to 10000 must have whole ends
+    users, guests and MiB are whole numbers: the range 1.5 to 10000 must have whole ends
     the hint must be a load above 0 with a factor from 1.01 to 10, not 5 with 1
     the hint must be a load above 0 with a factor from 1.01 to 10, not NaN with 2
     resolution must lie between 0.001 and 0.5, not 0
@@ -494,12 +583,14 @@ proptest! {
         outcomes in prop::collection::vec(0_u8..8, 40),
         lowest in 1_u32..50,
         span in 0_u32..2_000,
+        goal in prop::sample::select(vec![Goal::Largest, Goal::Smallest]),
         whole in any::<bool>(),
         most_probes in 2_u32..40,
         confirm in 0_u32..5,
         resolution in 0.005..0.3_f64,
     ) {
         let settings = Settings {
+            goal,
             lowest: f64::from(lowest),
             highest: f64::from(lowest + span),
             whole,

@@ -52,6 +52,13 @@ pub(super) fn parse_vmstat(text: &str) -> Vec<(KernelCounter, u64)> {
         "oom_kill" => Some(KernelCounter::OutOfMemoryKills),
         name if name.starts_with("workingset_refault") => Some(KernelCounter::Refaults),
         name if name.starts_with("allocstall") => Some(KernelCounter::DirectReclaims),
+        // The same pages are counted by kind once more: `pgscan_anon`, `pgscan_file`.
+        "pgscan_kswapd" | "pgscan_direct" | "pgscan_khugepaged" | "pgscan_proactive" => {
+            Some(KernelCounter::ScannedPages)
+        }
+        "pgsteal_kswapd" | "pgsteal_direct" | "pgsteal_khugepaged" | "pgsteal_proactive" => {
+            Some(KernelCounter::ReclaimedPages)
+        }
         _ => None,
     };
     let mut counts: Vec<(KernelCounter, u64)> = Vec::new();
@@ -77,13 +84,17 @@ mod tests {
     #[test]
     fn parts_of_a_counter_are_added() {
         let text = "nr_free_pages 5\npswpin 3\nallocstall_dma 1\nallocstall_normal 2\n\
-                    workingset_refault_anon 10\nworkingset_refault_file 20\npgmajfault x\n";
+                    workingset_refault_anon 10\nworkingset_refault_file 20\npgmajfault x\n\
+                    pgscan_kswapd 100\npgscan_direct 20\npgscan_anon 90\npgscan_file 30\n\
+                    pgsteal_direct 11\n";
         assert_eq!(
             parse_vmstat(text),
             [
                 (KernelCounter::SwappedIn, 3),
                 (KernelCounter::DirectReclaims, 3),
                 (KernelCounter::Refaults, 30),
+                (KernelCounter::ScannedPages, 120),
+                (KernelCounter::ReclaimedPages, 11),
             ]
         );
     }

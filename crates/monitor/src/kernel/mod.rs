@@ -4,6 +4,7 @@ mod cpus;
 mod groups;
 mod memory;
 mod network;
+mod series;
 mod stacks;
 mod waits;
 
@@ -13,6 +14,7 @@ use rookery_guest::ProcessProbe;
 use rookery_host::Cgroups;
 use rookery_stats::{KernelCount, KernelCounter};
 
+pub(crate) use self::series::{MemoryReading, MemorySource, memory_sources};
 use self::{groups::MemoryGroup, stacks::Stack};
 use crate::{LoadState, SamplerConfig, affinity::stay_on};
 
@@ -82,9 +84,10 @@ fn read(proc: &Path, sources: &Sources) -> Counts {
         let of_group = |name: &str| self::text(&group.place.join(name));
         let counts = groups::parse_memory_stat(&of_group("memory.stat"));
         take(&group.name, counts);
-        // Version 1 has none.
         for resource in memory::PRESSURES {
-            let pressure = of_group(&format!("{}.pressure", resource.file));
+            let place = group.pressure.iter();
+            let files = place.map(|place| place.join(format!("{}.pressure", resource.file)));
+            let pressure: String = files.map(|file| self::text(&file)).collect();
             take(&group.name, memory::parse_pressure(&pressure, resource));
         }
     }

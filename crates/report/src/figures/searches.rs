@@ -9,7 +9,11 @@ use rookery_study::{Over, Purpose, Variant};
 
 use super::data::{Datum, Figure, Mark, Panel, Place, Row, Series, Symbol, one_panel};
 use crate::{
-    prose::{format, loop_type::loop_type, searches::loaded},
+    prose::{
+        format,
+        loop_type::loop_type,
+        searches::{loaded, over_memory, sought},
+    },
     tables,
 };
 
@@ -32,14 +36,21 @@ pub(crate) fn probes(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let panels: Vec<Panel> = tried().filter_map(probe_panel).collect();
     (!panels.is_empty()).then(|| Figure {
         id: "probes".to_owned(),
-        title: "How the largest loads were found".to_owned(),
+        title: match over_memory(&analysis.searches) {
+            true => "How the least memory was found".to_owned(),
+            false => "How the largest loads were found".to_owned(),
+        },
         caption: format!(
-            "{}. Each trial of a search: its load, and the value of the rule that binds, as a \
+            "{}. Each trial of a search: its {}, and the value of the rule that binds, as a \
              share of its limit. Dots met the limits, crosses missed \
              them, open diamonds are void. Shaded: the 95 % interval of the edge, where half of \
              the trials meet the limits. Vertical line: the answer. \
              Trials without a value stand in the table alone.",
-            loop_type(run)
+            loop_type(run),
+            match over_memory(&analysis.searches) {
+                true => "memory",
+                false => "load",
+            }
         ),
         panels,
         folded: tried()
@@ -135,23 +146,28 @@ pub(crate) fn capacity(run: &Run, analysis: &Analysis) -> Option<Figure> {
     if found.len() < 2 {
         return None;
     }
-    let over_guests = found.iter().any(|searched| searched.over == Over::Guests);
-    let (x_title, series) = if over_guests {
-        ("guests", by_name(run, &found))
-    } else {
-        by_size(&found)
+    let (x_title, series) = match first.over {
+        Over::Guests => ("guests", by_name(run, &found)),
+        Over::Memory => ("search", by_name(run, &found)),
+        Over::Users | Over::Rate => by_size(&found),
+    };
+    let what = match first.over {
+        Over::Memory => "The memory of each guest",
+        Over::Users | Over::Rate | Over::Guests => "The load of all guests together",
     };
     Some(Figure {
         id: "largest-loads".to_owned(),
-        title: "The largest load within the limits, by layout".to_owned(),
+        title: format!(
+            "The {} within the limits, by layout",
+            sought(&analysis.searches)
+        ),
         caption: format!(
-            "{}. The load of all guests together. Whiskers: the 95 % interval of the edge. Pale: \
-             not confirmed.{}",
+            "{}. {what}. Whiskers: the 95 % interval of the edge. Pale: not confirmed.{}",
             loop_type(run),
-            if over_guests {
-                ""
-            } else {
-                " Dashed: in proportion to the smallest layout, the ideal."
+            match first.over {
+                Over::Guests | Over::Memory => "",
+                Over::Users | Over::Rate =>
+                    " Dashed: in proportion to the smallest layout, the ideal.",
             }
         ),
         panels: one_panel(x_title, &format!("{unit} within the limits"), series),
@@ -182,7 +198,10 @@ fn by_name(run: &Run, found: &[&SearchSummary]) -> Vec<Series> {
             .iter()
             .filter(|searched| searched.variant == variant.id);
         Series {
-            name: levels_after("largest number of guests", &variant.levels),
+            name: match found.first().map(|searched| searched.over) {
+                Some(Over::Memory) => "least memory".to_owned(),
+                _ => levels_after("largest number of guests", &variant.levels),
+            },
             mark: Mark::Columns,
             data: own
                 .filter_map(|searched| datum(searched, Place::Name(searched.label.clone())))

@@ -1,8 +1,8 @@
-//! The time series of each trial: throughput, response time, CPU.
+//! The time series of each trial: throughput, response time, CPU, memory.
 
 use rookery_analysis::{
     Run,
-    timeline::{GuestSeries, Timeline, envelope, timelines},
+    timeline::{GuestSeries, MemorySeries, Timeline, envelope, timelines},
 };
 use rookery_store::TrialStatus;
 
@@ -37,16 +37,41 @@ pub(crate) fn figure(run: &Run) -> Option<Figure> {
     };
     (!panels.is_empty()).then(|| Figure {
         id: "time-series".to_owned(),
-        title: "Each trial second by second: throughput, response time, CPU".to_owned(),
+        title: "Each trial second by second: throughput, response time, CPU, memory".to_owned(),
         caption: format!(
             "{}. The window is shaded; only it counts. p95 is of the requests completed in that \
-             second.{of_all}",
-            loop_type(run)
+             second.{}{of_all}",
+            loop_type(run),
+            memory_remark(&all)
         ),
         panels,
         exported_as: Some("seconds"),
         ..Figure::default()
     })
+}
+
+/// What the lines of memory are, and what this kernel does not tell of guests.
+fn memory_remark(all: &[Timeline]) -> String {
+    let guests = || all.iter().flat_map(|timeline| &timeline.guest_memory);
+    if guests().next().is_none() {
+        return String::new();
+    }
+    let reclaim = guests().all(|series| series.reclaimed.is_empty());
+    let pressure = guests().all(|series| series.pressure.is_empty());
+    let missing = match (reclaim, pressure) {
+        (false, false) => "",
+        (true, false) => " This kernel does not count the pages that it took from guests.",
+        (false, true) => " This kernel does not tell how long guests waited for memory.",
+        (true, true) => {
+            " This kernel neither counts the pages that it took from guests, nor tells how long \
+             they waited for memory."
+        }
+    };
+    format!(
+        " Memory of a guest is that of its control group, pages of files included; faults are those \
+         that waited for a disk, refaults pages that were read again soon after they had been \
+         dropped. Lines that are zero throughout are left out.{missing}"
+    )
 }
 
 /// The trials that are drawn, in their order.
@@ -92,7 +117,10 @@ fn chosen<'t>(run: &Run, all: &'t [Timeline]) -> Vec<&'t Timeline> {
 
 /// How many lines a trial has at most.
 fn lines(timeline: &Timeline) -> usize {
+    let of_memory = lines_of_memory(timeline, MOST_OF_LINE);
     5 + timeline.p95_ms.len().min(MOST_LINES)
+        + memory(timeline, MOST_OF_LINE).len()
+        + of_memory.len()
 }
 
 fn panel(run: &Run, timeline: &Timeline, most: usize) -> Option<Panel> {
@@ -133,6 +161,9 @@ fn rows(timeline: &Timeline, most: usize) -> Vec<Row> {
         ("requests/s", requests.into_iter().chain(failed).collect()),
         ("p95, ms", response_times(&timeline.p95_ms, most)),
         ("cores", cores.into_iter().flatten().collect()),
+        ("memory, MiB", memory(timeline, most)),
+        ("memory, events/s", lines_of_memory(timeline, most)),
+        ("memory, % of time waited", waits_for_memory(timeline, most)),
     ];
     rows.into_iter()
         .map(|(y_title, series): (&str, Vec<Series>)| Row {
@@ -142,6 +173,83 @@ fn rows(timeline: &Timeline, most: usize) -> Vec<Row> {
         })
         .filter(|row| !row.series.is_empty())
         .collect()
+}
+
+/// The memory of each guest, or of the one that has most; and what of all is in swap.
+fn memory(timeline: &Timeline, most: usize) -> Vec<Series> {
+    let guests = &timeline.memory_mib;
+    let mut found: Vec<Series> = match guests.len() > MOST_LINES {
+        true => line("memory of the largest guest", &largest(guests), most)
+            .into_iter()
+            .collect(),
+        false => guests
+            .iter()
+            .filter_map(|guest| line(&format!("memory {}", guest.guest), &guest.values, most))
+            .collect(),
+    };
+    let swap: Vec<&[(f64, f64)]> = timeline
+        .guest_memory
+        .iter()
+        .map(|series| &series.swap_mib[..])
+        .collect();
+    let swap = line("swap, all guests", &sum(&swap), most);
+    found.extend(swap.filter(is_somewhere_above_zero));
+    found
+}
+
+/// A line of a guest or of the host.
+type LineOf = fn(&MemorySeries) -> &[(f64, f64)];
+
+/// Swapping, faults and reclaim of all guests together and of the host, as far as there was any.
+fn lines_of_memory(timeline: &Timeline, most: usize) -> Vec<Series> {
+    let kinds: [(&str, LineOf); 3] = [
+        ("faults from disk", |series| &series.major_faults[..]),
+        ("refaults", |series| &series.refaults[..]),
+        ("pages reclaimed", |series| &series.reclaimed[..]),
+    ];
+    let mut found = Vec::new();
+    for (name, of) in kinds {
+        let guests: Vec<&[(f64, f64)]> = timeline.guest_memory.iter().map(of).collect();
+        let host = timeline.host_memory.as_ref().map_or(&[][..], of);
+        found.extend(line(&format!("{name}, all guests"), &sum(&guests), most));
+        found.extend(line(&format!("{name}, whole host"), host, most));
+    }
+    found.retain(is_somewhere_above_zero);
+    found
+}
+
+/// How long the guest that waited most waited for memory, and the host.
+fn waits_for_memory(timeline: &Timeline, most: usize) -> Vec<Series> {
+    let series = |series: &MemorySeries| GuestSeries {
+        guest: series.subject.clone(),
+        values: series.pressure.clone(),
+    };
+    let guests: Vec<GuestSeries> = timeline.guest_memory.iter().map(series).collect();
+    let host = timeline.host_memory.as_ref();
+    let host = host.map_or(&[][..], |series| &series.pressure[..]);
+    let lines = [
+        line("waited for memory, worst guest", &largest(&guests), most),
+        line("waited for memory, whole host", host, most),
+    ];
+    let mut found: Vec<Series> = lines.into_iter().flatten().collect();
+    found.retain(is_somewhere_above_zero);
+    found
+}
+
+fn is_somewhere_above_zero(series: &Series) -> bool {
+    series.data.iter().any(|datum| datum.y > 0.0)
+}
+
+/// The sum at each moment.
+fn sum(series: &[&[(f64, f64)]]) -> Vec<(f64, f64)> {
+    let mut all: Vec<(f64, f64)> = series.concat();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all.dedup_by(|next, sum| {
+        let same = next.0 == sum.0;
+        sum.1 += if same { next.1 } else { 0.0 };
+        same
+    });
+    all
 }
 
 fn line(name: &str, values: &[(f64, f64)], most: usize) -> Option<Series> {
@@ -157,7 +265,7 @@ fn line(name: &str, values: &[(f64, f64)], most: usize) -> Option<Series> {
 
 fn response_times(guests: &[GuestSeries], most: usize) -> Vec<Series> {
     if guests.len() > MOST_LINES {
-        return line("p95 of the slowest guest", &slowest(guests), most)
+        return line("p95 of the slowest guest", &largest(guests), most)
             .into_iter()
             .collect();
     }
@@ -168,12 +276,12 @@ fn response_times(guests: &[GuestSeries], most: usize) -> Vec<Series> {
 }
 
 /// The largest value of each moment.
-fn slowest(guests: &[GuestSeries]) -> Vec<(f64, f64)> {
-    let mut slowest: Vec<(f64, f64)> = guests
+fn largest(guests: &[GuestSeries]) -> Vec<(f64, f64)> {
+    let mut largest: Vec<(f64, f64)> = guests
         .iter()
         .flat_map(|guest| guest.values.iter().copied())
         .collect();
-    slowest.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
-    slowest.dedup_by_key(|(at, _)| *at);
-    slowest
+    largest.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    largest.dedup_by_key(|(at, _)| *at);
+    largest
 }

@@ -22,8 +22,20 @@ pub(crate) fn loaded(search: &SearchSummary, load: f64) -> String {
     format!("{} {}", format::load(load), unit(search, load))
 }
 
+/// What is looked for by the searches of a run, which are all alike: `largest load`, `least memory`.
+pub(crate) fn sought(all: &[SearchSummary]) -> &'static str {
+    all.first()
+        .map_or(Over::Users, |search| search.over)
+        .sought()
+}
+
+/// Whether the memory of guests is searched.
+pub(crate) fn over_memory(all: &[SearchSummary]) -> bool {
+    all.iter().any(|search| search.over == Over::Memory)
+}
+
 /// What carries the load: `One guest of 1 vCPU`, `2 guests of 0.5 vCPU, tuning=stock`; of a search
-/// over guests `This host`.
+/// over guests `This host`; of one over memory with the load.
 fn subject(search: &SearchSummary) -> String {
     let vcpus = format::trimmed(search.vcpus);
     let mut subject = match (search.over, search.guests) {
@@ -31,6 +43,9 @@ fn subject(search: &SearchSummary) -> String {
         (_, 1) => format!("One guest of {vcpus} vCPU"),
         (_, guests) => format!("{guests} guests of {vcpus} vCPU"),
     };
+    if let (Over::Memory, Some(load)) = (search.over, &search.load_of_each) {
+        subject += &format!(" with a load of {load}");
+    }
     for level in &search.levels {
         subject += &format!(", {}", level.words());
     }
@@ -54,10 +69,19 @@ fn edge(search: &SearchSummary) -> Option<String> {
 /// Why it ended; `None` where it simply found what it looked for.
 fn ending(search: &SearchSummary) -> Option<String> {
     let probes = format::counted(search.probes, "trial");
+    let memory = search.over == Over::Memory;
     match &search.ending {
         SearchEnding::Found => None,
         SearchEnding::BudgetSpent => Some(format!(
             "its budget of {probes} was spent before it was sure"
+        )),
+        SearchEnding::NothingPasses if memory => Some(format!(
+            "even {}, the most that it may try, are too little",
+            loaded(search, search.highest)
+        )),
+        SearchEnding::EverythingPasses if memory => Some(format!(
+            "even {}, the least that it may try, are enough: search lower",
+            loaded(search, search.lowest)
         )),
         SearchEnding::NothingPasses => Some(format!(
             "even {}, the fewest that it may try, break the limits",
@@ -81,10 +105,10 @@ fn ending(search: &SearchSummary) -> Option<String> {
 fn sentence(search: &SearchSummary) -> String {
     let (subject, ending) = (subject(search), ending(search));
     let Some(load) = search.load else {
-        let what = if search.over == Over::Guests {
-            "number of guests"
-        } else {
-            "load"
+        let what = match search.over {
+            Over::Guests => "number of guests",
+            Over::Memory => "amount of memory",
+            Over::Users | Over::Rate => "load",
         };
         let why = ending.map_or_else(String::new, |ending| format!(": {ending}"));
         return match search.ending {
@@ -95,15 +119,16 @@ fn sentence(search: &SearchSummary) -> String {
             _ => format!("{subject}: no {what} is known to be within the limits{why}."),
         };
     };
-    let verb = if search.guests == 1 || search.over == Over::Guests {
-        "carries"
-    } else {
-        "carry"
+    let one = search.guests == 1;
+    let (verb, bound, within) = match (search.over, one) {
+        (Over::Memory, true) => ("needs", "at most ", "to keep the limits"),
+        (Over::Memory, false) => ("need", "at most ", "each to keep the limits"),
+        (Over::Guests, _) | (_, true) => ("carries", "at least ", "within the limits"),
+        (_, false) => ("carry", "at least ", "within the limits"),
     };
-    let least = if search.ending == SearchEnding::EverythingPasses {
-        "at least "
-    } else {
-        ""
+    let bound = match search.ending {
+        SearchEnding::EverythingPasses => bound,
+        _ => "",
     };
     let mut aside = vec![if search.confirmed {
         "confirmed".to_owned()
@@ -113,7 +138,7 @@ fn sentence(search: &SearchSummary) -> String {
     aside.extend(edge(search).map(|edge| format!("edge {edge}")));
     let ending = ending.map_or_else(String::new, |ending| format!(" The search: {ending}."));
     format!(
-        "{subject} {verb} {least}{} within the limits ({}){}.{ending}",
+        "{subject} {verb} {bound}{} {within} ({}){}.{ending}",
         loaded(search, load),
         aside.join("; "),
         breaks(search)
@@ -150,10 +175,16 @@ pub(crate) fn ratio(ratio: &SearchRatio) -> String {
     format!("{}{interval}", format::percent(ratio.ratio))
 }
 
-/// What load and edge are: a load may lie below the whole interval of its edge.
-pub(crate) const LOAD_AND_EDGE: &str = "The largest load is one that nearly all trials keep. The \
-                                        edge, which half of the trials keep, mostly lies a little \
-                                        higher.";
+/// What load and edge are: a load may lie below the whole interval of its edge, and memory above it.
+pub(crate) fn load_and_edge(all: &[SearchSummary]) -> &'static str {
+    if over_memory(all) {
+        "With the least memory nearly all trials keep the limits. The edge, with which half of the \
+         trials keep them, mostly lies a little lower."
+    } else {
+        "The largest load is one that nearly all trials keep. The edge, which half of the trials \
+         keep, mostly lies a little higher."
+    }
+}
 
 /// More sentences of a kind than this stand in the tables alone.
 const MOST_SENTENCES: usize = 8;
@@ -179,8 +210,9 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     sentences.extend(across.take(MOST_SENTENCES).map(|found| {
         let [one, other] = labels(found);
         format!(
-            "{one} against {other}: {} of its largest load: {}.",
+            "{one} against {other}: {} of its {}: {}.",
             ratio(found),
+            sought(all),
             judgement(found)
         )
     }));
@@ -245,8 +277,9 @@ pub(crate) fn caveats(all: &[SearchSummary]) -> Vec<String> {
         .collect();
     if !guesses.is_empty() {
         caveats.push(format!(
-            "Not confirmed: the largest load of {}. It is the best guess of what most trials keep, \
-             not a result.",
+            "Not confirmed: the {} of {}. It is the best guess of what most trials keep, not a \
+             result.",
+            sought(all),
             guesses.join("; ")
         ));
     }

@@ -9,6 +9,7 @@ use rookery_analysis::{
     trust::{CheckKind, Checked, DriverEvidence, Prediction, Repeats},
 };
 use rookery_store::TrialStatus;
+use rookery_study::Over;
 
 use super::{Fact, format, loop_type::loop_type, scaling::short_law_name, words};
 
@@ -237,15 +238,19 @@ fn blur(searches: &[SearchSummary]) -> Option<String> {
     let blurs = || known.iter().map(|searched| searched.blur);
     let (least, most) = (blurs().reduce(f64::min)?, blurs().reduce(f64::max)?);
     let confirmed = known.iter().filter(|searched| searched.confirmed).count();
+    let (noun, what) = match known.iter().any(|searched| searched.over == Over::Memory) {
+        true => ("search", "memory"),
+        false => ("largest load", "load"),
+    };
     let range = if known.len() == 1 {
         format::percent(least)
     } else {
         format!("{} to {}", format::percent(least), format::percent(most))
     };
     Some(format!(
-        "{confirmed} of {} confirmed by fresh trials. Width of the transition, from the load \
-         that 90 % of trials keep to the one that 10 % keep: {range} of the load.",
-        format::counted(known.len(), "largest load")
+        "{confirmed} of {} confirmed by fresh trials. Width of the transition, from the {what} \
+         that 90 % of trials keep to the one that 10 % keep: {range} of the {what}.",
+        format::counted(known.len(), noun)
     ))
 }
 

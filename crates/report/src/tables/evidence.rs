@@ -3,7 +3,7 @@
 
 use rookery_analysis::{Run, TrialData};
 use rookery_store::{TrialRecord, TrialStatus};
-use rookery_study::{GuestGroup, Point, RepeatGoal};
+use rookery_study::{GuestGroup, Over, Point, RepeatGoal};
 use rookery_text::Zone;
 
 use super::{Table, table};
@@ -173,10 +173,12 @@ fn kinds(run: &Run) -> String {
 
 /// What is searched, in words.
 fn search(asked: &rookery_study::SearchUse) -> String {
+    let what = match asked.over {
+        Over::Memory => "the least memory of each guest".to_owned(),
+        over => format!("the largest number of {}", over.unit()),
+    };
     format!(
-        "the largest number of {} within the limits; resolution {}, up to {} trials, {} of them to \
-         confirm",
-        asked.over.unit(),
+        "{what} within the limits; resolution {}, up to {} trials, {} of them to confirm",
         format::percent(asked.resolution),
         asked.probes,
         asked.confirm

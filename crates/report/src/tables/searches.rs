@@ -9,7 +9,7 @@ use rookery_study::{Over, Purpose};
 use super::{Table, labelled, summary, table};
 use crate::prose::{
     format,
-    searches::{loaded, ratio},
+    searches::{loaded, over_memory, ratio, sought},
     words,
 };
 
@@ -18,7 +18,7 @@ pub(crate) fn answers(analysis: &Analysis) -> Table {
     let heads = [
         "search",
         "layout",
-        "largest load",
+        sought(&analysis.searches),
         "state",
         "edge, 95 %",
         "missed first",
@@ -26,12 +26,21 @@ pub(crate) fn answers(analysis: &Analysis) -> Table {
         "per vCPU",
         "share of one big",
     ];
-    let rows = analysis.searches.iter();
-    table(
-        &heads,
-        rows.map(|search| answer_row(analysis, search)).collect(),
-    )
+    let columns = match over_memory(&analysis.searches) {
+        true => heads.len() - OF_LOADS,
+        false => heads.len(),
+    };
+    let row = |search| {
+        let mut row = answer_row(analysis, search);
+        row.truncate(columns);
+        row
+    };
+    let rows = analysis.searches.iter().map(row);
+    table(&heads[..columns], rows.collect())
 }
+
+/// The last columns of the answers say what only loads have: a part for each vCPU.
+const OF_LOADS: usize = 2;
 
 fn answer_row(analysis: &Analysis, search: &SearchSummary) -> Vec<String> {
     let edge = match search.edge {
@@ -86,8 +95,9 @@ fn state(search: &SearchSummary) -> &'static str {
 pub(crate) fn confirmed(analysis: &Analysis) -> Table {
     let unit = words::unit_of_all(analysis.points.iter());
     let [p95, p99] = [95, 99].map(|percentile| format!("{unit} p{percentile}, ms"));
+    let at = format!("at the {} of", sought(&analysis.searches));
     let heads = [
-        "at the largest load of",
+        at.as_str(),
         words::rate_of_all(analysis.points.iter()),
         &p95,
         &p99,
@@ -129,6 +139,7 @@ pub(crate) fn tried(run: &Run, search: &SearchSummary) -> Table {
         Over::Users => words::people(run),
         Over::Rate => "arrivals/s",
         Over::Guests => "guests",
+        Over::Memory => "MiB",
     };
     let heads = [
         "trial",

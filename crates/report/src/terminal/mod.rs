@@ -15,7 +15,7 @@ use rookery_text::{Zone, wrapped};
 use crate::{
     prose::{
         answer, caveats, effects as effect_prose, format, layers as layer_prose,
-        loop_type::loop_type, scaling::short, searches::LOAD_AND_EDGE, trust, words,
+        loop_type::loop_type, scaling::short, searches::load_and_edge, trust, words,
     },
     tables::{self, Table},
     workloads,
@@ -72,7 +72,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize, zone: &Zone) 
         text += &fitted(table, width);
     }
     if !analysis.searches.is_empty() {
-        text += &format!("{}\n\n", LOAD_AND_EDGE);
+        text += &format!("{}\n\n", load_and_edge(&analysis.searches));
     }
     let of_users = [
         tables::summary::throughput(analysis),

@@ -384,6 +384,7 @@ fn resources(guests: &[String], capacity: f64) -> Vec<ResourceSample> {
                 io: None,
                 parts: None,
                 throttled_cores: None,
+                memory: None,
             });
         };
         guests

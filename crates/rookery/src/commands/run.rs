@@ -2,11 +2,14 @@
 
 use std::{env, fs, net::IpAddr, path::Path, sync::OnceLock};
 
-use rookery_analysis::{Run, TrialData, search};
+use rookery_analysis::{
+    Run, TrialData,
+    search::{self, Found},
+};
 use rookery_lab::{Conductor, Event, Labs, RemoteDriver, RemoteLab, Summary};
 use rookery_model::search::Ending;
 use rookery_store::{Store, TrialStatus};
-use rookery_study::Measure;
+use rookery_study::{Measure, Over};
 
 use crate::{
     cli::{LiveRunArgs, Places, RunArgs},
@@ -198,8 +201,23 @@ fn interrupted(summary: &Summary) -> Failure {
     )
 }
 
+/// The points whose trials broke the limits to a search, also those whose guests died of it.
+fn broken_points(run: &Run, found: &Found) -> Vec<u32> {
+    let broken = found.tried.iter().filter(|tried| {
+        let outcome = &tried.outcome;
+        outcome.passed() == Some(false)
+    });
+    let numbers: Vec<u32> = broken.map(|tried| tried.trial).collect();
+    let trials = run.trials.iter().map(|trial| &trial.row.trial);
+    trials
+        .filter(|trial| numbers.contains(&trial.id))
+        .map(|trial| trial.point)
+        .collect()
+}
+
 /// The exit code of a finished run: every point of the study needs a valid trial, no search may
-/// have been stopped by the driver, and some trial must have kept QoS.
+/// have been stopped by the driver, and some trial must have kept QoS. Guests that die of too little
+/// memory are an answer where memory is searched.
 fn verdict(store: &Store) -> Result<Code, Failure> {
     let run = Run::read(store)?;
     let status = |point: u32, status: TrialStatus| {
@@ -208,10 +226,21 @@ fn verdict(store: &Store) -> Result<Code, Failure> {
             .any(|trial| trial.row.trial.point == point && trial.row.status == status)
     };
     let plan = &run.header.plan;
+    let searches = plan
+        .searches
+        .iter()
+        .map(|search| search::found(plan, search, &run.trials))
+        .collect::<Result<Vec<Found>, _>>()
+        .map_err(|error| Failure::from_error(Code::Store, &error))?;
+    let too_little_memory: Vec<u32> = searches
+        .iter()
+        .filter(|found| found.search.over == Over::Memory)
+        .flat_map(|found| broken_points(&run, found))
+        .collect();
     let without: Vec<u32> = plan
         .study_points()
         .map(|point| point.id)
-        .filter(|id| !status(*id, TrialStatus::Done))
+        .filter(|id| !status(*id, TrialStatus::Done) && !too_little_memory.contains(id))
         .collect();
     if !without.is_empty() {
         let failed = without.iter().any(|id| status(*id, TrialStatus::Failed));
@@ -220,12 +249,9 @@ fn verdict(store: &Store) -> Result<Code, Failure> {
     if run.header.study.measure == Measure::LoadTime {
         return Ok(Code::Done);
     }
-    for search in &plan.searches {
-        let found = search::found(plan, search, &run.trials)
-            .map_err(|error| Failure::from_error(Code::Store, &error))?;
-        if matches!(found.answer.ending, Ending::Invalid { .. }) {
-            return Ok(Code::Driver);
-        }
+    let stopped = |found: &Found| matches!(found.answer.ending, Ending::Invalid { .. });
+    if searches.iter().any(stopped) {
+        return Ok(Code::Driver);
     }
     let kept = |trial: &TrialData| {
         let record = trial.valid().map(|(record, _)| record);

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::common::{Place, code, text, tiny_study, went_to_its_end};
+use crate::common::{Place, code, host_state, root_tests, text, tiny_study, went_to_its_end};
 use serde_json::Value;
 
 /// One guest of one vCPU: 8 ms of CPU for each order, so that about 180 users keep 300 ms.
@@ -236,4 +236,81 @@ fn a_search_that_cannot_plan_its_next_load_ends_with_a_note() {
     assert_eq!(code(&resumed), 0, "{}", text(&resumed.stderr));
     let again = place.export();
     assert_eq!((trials(&again), told(&again)), (trials(&before), 1));
+}
+
+/// A container whose server needs a known amount of memory beside itself.
+const PLANTED: &str = r#"
+title = "planted memory"
+seed = 3
+
+[workload]
+kind = "sample"
+records = 50
+think_time = "10ms"
+working_set = "192MiB"
+
+[load]
+users = 4
+ramp_up = "100ms"
+settle = "400ms"
+steady = "1s"
+ramp_down = "100ms"
+drain = "1s"
+repeats = 1
+
+[load.search]
+over = "memory"
+from = "128MiB"
+resolution = 0.02
+probes = 9
+confirm = 1
+
+[qos.write]
+p95 = "5s"
+
+[stack]
+kind = "bundled"
+
+[guest]
+kind = "container"
+memory = "320MiB"
+
+[host]
+overcommit = 2
+other_work = 1
+
+[[layout]]
+name = "one"
+guests = 1
+vcpus = 1
+"#;
+
+#[test]
+fn the_least_memory_of_a_container_is_what_its_server_touches() {
+    if !root_tests() {
+        return;
+    }
+    let (place, before) = (Place::overloaded(), host_state());
+    let path = place.study("planted.toml", PLANTED);
+    let output = place
+        .rookery(&["run", &path, "-q"])
+        .output()
+        .expect("rookery starts");
+    assert!(went_to_its_end(&output), "{}", text(&output.stderr));
+    assert_eq!(before, host_state(), "the host is as before");
+    let run = place.export();
+    let results = run["results"].as_array().expect("results").iter();
+    let least = results
+        .filter(|row| row["metric"] == "least_memory")
+        .find_map(|row| row["mean"].as_f64())
+        .expect("the least memory");
+    // The working set, and what the server itself takes beside it: a few MiB, within 5 %.
+    assert!((192.0..=192.0 * 1.05).contains(&least), "{least}");
+    // Too little memory is an answer: the kernel kills the server, and the trial says so.
+    let killed = trials(&run)
+        .iter()
+        .filter(|trial| trial.3 == "failed")
+        .count();
+    let reasons = run["reasons"].to_string();
+    assert!(killed > 0 && reasons.contains("out of memory"), "{reasons}");
 }

@@ -6,6 +6,7 @@
 
 mod records;
 mod server;
+mod working_set;
 
 use std::path::Path;
 
@@ -27,13 +28,16 @@ pub const RECORDS_FILE: &str = "records.txt";
 ///
 /// ```
 /// assert_eq!(
-///     rookery_stack::sample::guest_args(2).join(" "),
+///     rookery_stack::sample::guest_args(2, 0).join(" "),
 ///     "app sample --records {data}/records.txt --listen {listen} --workers 2"
+/// );
+/// assert!(
+///     rookery_stack::sample::guest_args(2, 64).join(" ").ends_with("--working-set-mib 64")
 /// );
 /// ```
 #[must_use]
-pub fn guest_args(workers: usize) -> Vec<String> {
-    [
+pub fn guest_args(workers: usize, working_set_mib: u64) -> Vec<String> {
+    let mut args = [
         "app",
         "sample",
         "--records",
@@ -44,7 +48,12 @@ pub fn guest_args(workers: usize) -> Vec<String> {
         &workers.to_string(),
     ]
     .map(str::to_owned)
-    .to_vec()
+    .to_vec();
+    if working_set_mib > 0 {
+        args.push("--working-set-mib".to_owned());
+        args.push(working_set_mib.to_string());
+    }
+    args
 }
 
 /// What a guest's data directory holds beyond the loaded records.

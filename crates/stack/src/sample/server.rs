@@ -2,12 +2,19 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
+use rookery_cast::index;
 use rookery_workload::sample::{HEALTH_PATH, LIST_PATH, RECORD_PATH, WRITE_PATH};
 
-use super::records::{MOST_TEXT_BYTES, Records};
+use super::{
+    records::{MOST_TEXT_BYTES, Records},
+    working_set::WorkingSet,
+};
 use crate::http_server::{
     Answer, Content, HttpServer, HttpSite, Method, Request, ServerError, StopSignal,
 };
+
+/// A MiB in bytes.
+const MIB: u64 = 1 << 20;
 
 /// Most records of a list.
 const MOST_LISTED: u32 = 1000;
@@ -21,6 +28,8 @@ pub struct ServeConfig {
     pub listen: SocketAddr,
     /// Worker threads, at least 1.
     pub workers: usize,
+    /// Memory that requests touch in turn, MiB; 0 for none.
+    pub working_set_mib: u64,
 }
 
 /// A server that listens already: clients may connect, and are answered once it runs.
@@ -38,7 +47,10 @@ impl Server {
         let records = Arc::new(Records::open(&config.records)?);
         Ok(Self {
             http: HttpServer::bind(config.listen, config.workers, "sample-worker")?,
-            site: Arc::new(SampleSite { records }),
+            site: Arc::new(SampleSite {
+                records,
+                working_set: WorkingSet::new(index(config.working_set_mib.saturating_mul(MIB))),
+            }),
         })
     }
 
@@ -56,6 +68,7 @@ impl Server {
 
 struct SampleSite {
     records: Arc<Records>,
+    working_set: WorkingSet,
 }
 
 impl HttpSite for SampleSite {
@@ -76,6 +89,9 @@ impl HttpSite for SampleSite {
                 .map(|(_, value)| value)
         };
         let number = |name: &str| field(name)?.parse::<u32>().ok();
+        if request.path != HEALTH_PATH {
+            self.working_set.touch();
+        }
         match request.path {
             HEALTH_PATH => text(200, "ok\n"),
             RECORD_PATH => match number("number") {
@@ -152,6 +168,7 @@ mod tests {
         super::super::load(&file, data).expect("loaded");
         let site = SampleSite {
             records: Arc::new(Records::open(&file).expect("opened")),
+            working_set: WorkingSet::new(0),
         };
         let request = Request {
             method: Method::Get,

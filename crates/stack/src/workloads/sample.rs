@@ -48,7 +48,10 @@ impl ClonedGuests for SampleGuests {
 
     fn service(&self, point: &Point, _index: usize) -> Result<Service, StackError> {
         Ok(Service {
-            args: guest_args(point.only_group().vcpus.whole_cpus() as usize),
+            args: guest_args(
+                point.only_group().vcpus.whole_cpus() as usize,
+                self.wanted.working_set_mib,
+            ),
             files: Vec::new(),
             port: PORT,
             health: Health::Http(HEALTH_PATH.to_owned()),

@@ -18,6 +18,7 @@ mod v10;
 mod v11;
 mod v12;
 mod v13;
+mod v14;
 mod v6;
 mod v7;
 mod v8;
@@ -41,6 +42,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     v11::MIGRATION,
     v12::MIGRATION,
     v13::MIGRATION,
+    v14::MIGRATION,
 ];
 /// The schema of version [`OLDEST`].
 pub(crate) const BASE: &str = include_str!("v5.sql");

@@ -216,7 +216,7 @@ fn search_time(variants: &[Variant], search: &Search) -> Option<Duration> {
     let asked = study.load.search.as_ref()?;
     let users = match search.over {
         Over::Users => truncate_u32(search.highest),
-        Over::Rate | Over::Guests => 0,
+        Over::Rate | Over::Guests | Over::Memory => 0,
     };
     let load = &study.load;
     let phases = around_window(study, users, search.guests) + load.settle + load.steady;

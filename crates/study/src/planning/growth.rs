@@ -74,6 +74,7 @@ impl Plan {
             known.search == Some(search)
                 && known.guests() == point.guests()
                 && known.load() == point.load()
+                && known.total_memory_mib() == point.total_memory_mib()
         });
         let id = known.map_or(count_u32(self.points.len()) + 1, |known| known.id);
         let seed = trials::probe_seed(
@@ -329,6 +330,61 @@ pub(super) mod tests {
                 .find(|other| other.point == trial.point && other.repeat == trial.repeat);
             assert_eq!(planned.map(|other| other.seed), Some(trial.seed));
         }
+    }
+
+    #[test]
+    fn memory_is_searched_once_for_all_its_levels_and_each_amount_is_another_point() {
+        let text = STUDY
+            .replace(r#"users = ["10 per host", "40 per host"]"#, "users = 10")
+            .replace(r#"memory = "512MiB""#, r#"memory = ["512MiB", "256MiB"]"#)
+            .replace(
+                r#"{ to = "200 per host" }"#,
+                r#"{ over = "memory", from = "32MiB" }"#,
+            );
+        let mut plan = plan(&text);
+        let told: Vec<_> = plan
+            .searches
+            .iter()
+            .map(|search| {
+                let range = (search.lowest, search.highest);
+                (search.label(), range, search.ladder.len())
+            })
+            .collect();
+        let of = |guests: u32, tuning: &str| {
+            format!("memory of {guests} x 0.5 vCPU, load 10 per guest, tuning={tuning}")
+        };
+        assert_eq!(
+            told,
+            [
+                (of(1, "stock"), (32.0, 512.0), 2),
+                (of(1, "pureflex"), (32.0, 512.0), 2),
+                (of(2, "stock"), (32.0, 512.0), 2),
+                (of(2, "pureflex"), (32.0, 512.0), 2),
+            ]
+        );
+        let mut probe = |mib: f64, attempt| {
+            plan.add_probe(3, mib, Purpose::Approach, attempt, &host())
+                .expect("fits")
+                .point
+        };
+        let (first, again, other) = (probe(300.0, 0), probe(300.0, 1), probe(200.0, 0));
+        assert!(first == again && first != other);
+        let made = |id: u32| {
+            let point = plan.points.iter().find(|point| point.id == id);
+            let point = point.expect("the new point");
+            (point.only_group().memory_mib, point.label())
+        };
+        assert_eq!(
+            made(first),
+            (
+                300,
+                "2 x 0.5 vCPU, 20 users, tuning=stock, memory=300MiB".to_owned()
+            )
+        );
+        assert_eq!(made(other).0, 200);
+        // Less than any guest starts with.
+        let refused = plan.add_probe(3, 8.0, Purpose::Approach, 0, &host());
+        assert!(refused.is_err_and(|error| error.to_string().contains("too little to start")));
     }
 
     #[test]

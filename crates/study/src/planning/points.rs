@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Less memory than this no stack starts with, MiB.
-const LEAST_MEMORY_MIB: u64 = 16;
+pub(super) const LEAST_MEMORY_MIB: u64 = 16;
 
 /// What rules call the users of a guest that is only loaded.
 const IDLE_USERS: f64 = 1.0;

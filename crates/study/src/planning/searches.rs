@@ -1,18 +1,21 @@
 //! The searches of a study on a host: one for each combination of guests and vCPUs, with the range
 //! that the host carries.
 
+use std::borrow::Cow;
+
 use rookery_cast::truncate_u32;
 
 use super::{
     cpus::Division,
-    points::{self, Single},
+    points::{self, LEAST_MEMORY_MIB, Single},
 };
 use crate::{
-    Amount, CpuSet, EvaluationError, HostFacts, Over, Per, Point, Scaled, Search, SearchUse,
-    Variant, Vcpus,
+    Amount, CpuSet, EvaluationError, GuestKind, HostFacts, Level, Over, Per, Point, Scaled, Search,
+    SearchEnd, SearchUse, Variant, Vcpus,
     grammar::{Context, kinds::MOST_USERS},
     problem::Code,
     sections::MOST_GUESTS,
+    vm_shape,
 };
 
 /// Users, or arrivals per second, of each vCPU that are tried at most, unless the study says more.
@@ -21,12 +24,15 @@ const MOST_PER_VCPU: f64 = 10_000.0;
 /// Smallest rate of interest unless said, arrivals per second.
 const LEAST_RATE: f64 = 0.1;
 
+/// The key of what a search over memory searches.
+const MEMORY: &str = "guest.memory";
+
 /// What one search is about, before it has its range.
 struct Subject<'a> {
     layout: &'a str,
     guests: u32,
     vcpus: Vcpus,
-    /// Of a search over guests.
+    /// Of a search over guests, or over their memory.
     load: Option<&'a Amount>,
 }
 
@@ -103,6 +109,12 @@ fn subjects<'v>(variant: &'v Variant, over: Over, cpus: &CpuSet) -> Vec<Subject<
                         .iter()
                         .map(|amount| subject(1, Some(amount))),
                 ),
+                Over::Memory => {
+                    for guests in &layout.guests {
+                        let loads = study.amounts_of(layout).iter();
+                        subjects.extend(loads.map(|amount| subject(*guests, Some(amount))));
+                    }
+                }
             }
         }
     }
@@ -117,11 +129,18 @@ fn one(
     host: &HostFacts,
     context: &mut Context,
 ) -> Option<Search> {
-    let (lowest, highest) = range(search, subject, context)?;
+    let written = match search.over {
+        Over::Memory => written_memory(variant, subject, division, host),
+        Over::Users | Over::Rate | Over::Guests => 0,
+    };
+    let (lowest, highest) = range(search, subject, (variant, written), context)?;
     let mut planned = Search {
         id: 0,
         variant: variant.id,
-        levels: variant.levels.clone(),
+        levels: match search.over {
+            Over::Memory => without_memory(&variant.levels),
+            Over::Users | Over::Rate | Over::Guests => variant.levels.clone(),
+        },
         layouts: vec![subject.layout.to_owned()],
         over: search.over,
         guests: subject.guests,
@@ -158,8 +177,41 @@ fn one(
     Some(planned)
 }
 
-/// The range that the study asks for.
-fn range(search: &SearchUse, subject: &Subject<'_>, context: &mut Context) -> Option<(f64, f64)> {
+/// The memory of each guest as the study has it, MiB: the most that is tried unless said. Nothing
+/// where the study has none for such guests.
+fn written_memory(
+    variant: &Variant,
+    subject: &Subject<'_>,
+    division: &Division,
+    host: &HostFacts,
+) -> u64 {
+    let asked = subject.load.map(|amount| Single {
+        layout: subject.layout,
+        guests: subject.guests,
+        vcpus: subject.vcpus,
+        amount,
+    });
+    let point = asked
+        .and_then(|asked| points::single(variant, &asked, division, host, &mut Context::default()));
+    point.map_or(0, |point| point.only_group().memory_mib)
+}
+
+/// The least memory that guests of a variant start with, MiB.
+fn least_memory(variant: &Variant) -> u64 {
+    match variant.study.guest.kind() {
+        GuestKind::Vm => vm_shape::LEAST_MEMORY_MIB,
+        _ => LEAST_MEMORY_MIB,
+    }
+}
+
+/// The range that the study asks for; `written_mib` = the memory of each guest as it stands in the
+/// study, where memory is searched.
+fn range(
+    search: &SearchUse,
+    subject: &Subject<'_>,
+    (variant, written_mib): (&Variant, u64),
+    context: &mut Context,
+) -> Option<(f64, f64)> {
     let whole = search.over != Over::Rate;
     let vcpus = f64::from(subject.guests) * subject.vcpus.cpus();
     let (least, most) = match search.over {
@@ -169,10 +221,13 @@ fn range(search: &SearchUse, subject: &Subject<'_>, context: &mut Context) -> Op
         ),
         Over::Rate => (LEAST_RATE, MOST_PER_VCPU * vcpus),
         Over::Guests => (1.0, f64::from(MOST_GUESTS)),
+        Over::Memory => (least_memory(variant) as f64, written_mib as f64),
     };
-    let mut end = |amount: Option<&Amount>, key: &str, otherwise: f64| -> Option<f64> {
-        let Some(amount) = amount else {
-            return Some(otherwise);
+    let mut end = |asked: Option<&SearchEnd>, key: &str, otherwise: f64| -> Option<f64> {
+        let amount = match asked {
+            None => return Some(otherwise),
+            Some(SearchEnd::Memory { memory_mib }) => return Some((*memory_mib as f64).max(least)),
+            Some(SearchEnd::Load(amount)) => amount,
         };
         let load = match (search.over, amount) {
             (
@@ -251,7 +306,12 @@ pub(super) fn point(
     });
     let (guests, amount) = match (&search.over, &search.load) {
         (Over::Guests, Some(each)) => (truncate_u32(load), each),
+        (Over::Memory, Some(each)) => (search.guests, each),
         _ => (search.guests, &on_all),
+    };
+    let variant = match search.over {
+        Over::Memory => Cow::Owned(with_memory(variant, load)),
+        Over::Users | Over::Rate | Over::Guests => Cow::Borrowed(variant),
     };
     let asked = Single {
         layout: search.layouts.first().map_or("", String::as_str),
@@ -259,7 +319,7 @@ pub(super) fn point(
         vcpus: search.vcpus,
         amount,
     };
-    let point = points::single(variant, &asked, division, host, context)?;
+    let point = points::single(&variant, &asked, division, host, context)?;
     Some(Point {
         layouts: search.layouts.clone(),
         search: Some(search.id),
@@ -267,11 +327,38 @@ pub(super) fn point(
     })
 }
 
+/// A variant whose guests have so much memory each, MiB; it is one of its levels.
+fn with_memory(variant: &Variant, mib: f64) -> Variant {
+    let mut changed = variant.clone();
+    let value = format!("{mib}MiB");
+    match changed.levels.iter_mut().find(|level| level.key == MEMORY) {
+        Some(level) => level.value = value,
+        None => changed.levels.push(Level {
+            key: MEMORY.to_owned(),
+            value,
+        }),
+    }
+    changed.study.guest.memory = Amount::Scaled(Scaled {
+        amount: mib,
+        per: Per::Guest,
+    });
+    changed
+}
+
+/// The levels beside memory.
+fn without_memory(levels: &[Level]) -> Vec<Level> {
+    let others = levels.iter().filter(|level| level.key != MEMORY);
+    others.cloned().collect()
+}
+
 /// Brings the searches of all variants together by what they are about, and gives them ids and
 /// ladders.
 pub(super) fn combine(expanded: Vec<Vec<Search>>, points: &[Point]) -> Vec<Search> {
     let mut groups: Vec<Vec<Search>> = Vec::new();
     for search in expanded.into_iter().flatten() {
+        if widened(&mut groups, &search) {
+            continue;
+        }
         let same = |group: &&mut Vec<Search>| {
             group.first().is_some_and(|first| {
                 first.guests == search.guests
@@ -296,12 +383,45 @@ pub(super) fn combine(expanded: Vec<Vec<Search>>, points: &[Point]) -> Vec<Searc
     searches
 }
 
+/// Whether one of the searches is the same but for the memory of its variant, which is searched: it
+/// then has the range of both.
+fn widened(groups: &mut [Vec<Search>], search: &Search) -> bool {
+    let about = |search: &Search| {
+        let levels = search.levels.clone();
+        (levels, search.guests, search.vcpus, search.load.clone())
+    };
+    let same = |known: &&mut Search| about(known) == about(search);
+    let mut known = groups.iter_mut().flatten();
+    let Some(known) = known.find(same).filter(|_| search.over == Over::Memory) else {
+        return false;
+    };
+    known.lowest = known.lowest.min(search.lowest);
+    known.highest = known.highest.max(search.highest);
+    for layout in &search.layouts {
+        if !known.layouts.contains(layout) {
+            known.layouts.push(layout.clone());
+        }
+    }
+    true
+}
+
 fn on_ladder(search: &Search, point: &Point) -> bool {
-    if point.variant != search.variant || point.only_group().vcpus != search.vcpus {
+    let (comparable, guests) = match search.over {
+        Over::Memory => (
+            without_memory(&point.levels) == search.levels,
+            point.guests() == search.guests,
+        ),
+        Over::Users | Over::Rate => (
+            point.variant == search.variant,
+            point.guests() == search.guests,
+        ),
+        Over::Guests => (point.variant == search.variant, true),
+    };
+    if !comparable || !guests || point.only_group().vcpus != search.vcpus {
         return false;
     }
     match &search.load {
-        None => point.guests() == search.guests,
+        None => true,
         Some(amount) => {
             let rate = point.rate_per_s().is_some();
             points::total(point.guests(), point.only_group().vcpus, amount, rate)

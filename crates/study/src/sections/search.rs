@@ -1,15 +1,15 @@
-//! `[load.search]`: find the largest load within the limits.
+//! `[load.search]`: find the largest load within the limits, or the least memory.
 
 use std::time::Duration;
 
 use crate::{
     grammar::{
         Below, Context, Reader, keys,
-        kinds::{Choice, Count, Factor, Time, Whole},
+        kinds::{Choice, Factor, RangeEnd, Time, Whole},
     },
     names::Named,
     problem::Code,
-    values::{LoadModel, Over, SearchUse},
+    values::{LoadModel, Over, SearchEnd, SearchUse},
 };
 
 const NAME: &str = "search";
@@ -18,10 +18,12 @@ pub(super) const BELOW: Below = Below {
     names: || vec![NAME],
     named_freely: false,
     meaning: || {
-        "Find the largest load within the limits of [qos], for every layout: every trial is \
+        "Find the largest load within the limits of [qos], for every layout, or the least \
+              memory of its guests: every trial is \
               taken as noisy, the answer is confirmed by fresh trials \
               and has an interval. The users (or rates) of [load] are tried first, as a ladder for \
-              figures; without them there is the search alone."
+              figures; without them there is the search alone. Of memory the ladder are the levels \
+              of `guest.memory`."
             .to_owned()
     },
     keys: SearchKeys::keys,
@@ -45,6 +47,12 @@ impl Named for Over {
             Self::Guests,
             "the number of guests, each with the users or the rate that is written",
         ),
+        (
+            "memory",
+            Self::Memory,
+            "the memory of each guest under the users or the rate that is written: the least that \
+             keeps the limits; of containers and machines",
+        ),
     ];
 }
 
@@ -53,16 +61,17 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 keys! {
     /// Keys of `[load.search]`.
     SearchKeys {
-        /// What grows.
+        /// What is searched.
         over: Choice<Over> = Choice::NEW, Optional("\"users\" of a closed load, \"rate\" of an \
             open one");
-        /// Smallest load of interest, counted as users are; a number of guests stands alone.
-        from: Count = Count::LOAD, Optional("one user for each guest, one arrival in ten seconds, \
-            or one guest");
-        /// Largest load that may be tried.
-        to: Count = Count::LOAD, Optional("10000 users per vCPU, 10000 arrivals/s per vCPU, or as \
-                                           many guests as this host carries");
-        /// Smallest difference that matters, as a share of the load.
+        /// Smallest load of interest, counted as users are; a number of guests stands alone; least
+        /// memory of interest.
+        from: RangeEnd = RangeEnd, Optional("one user for each guest, one arrival in ten seconds, \
+            one guest, or 16MiB (of machines 128MiB)");
+        /// Largest load, or most memory, that may be tried.
+        to: RangeEnd = RangeEnd, Optional("10000 users per vCPU, 10000 arrivals/s per vCPU, as \
+                                           many guests as this host carries, or `guest.memory`");
+        /// Smallest difference that matters, as a share of the load or the memory.
         resolution: Factor = Factor { min: 0.001, max: 0.5 }, Default("0.02");
         /// Most trials of one search, confirmation included.
         probes: Whole<u32> = Whole { min: 2, max: 200 }, Default("20");
@@ -101,6 +110,7 @@ impl SearchKeys {
             confirm: self.confirm?,
             steady: self.steady,
         };
+        check_ends(&search, context)?;
         let span = context.spans.nearest("load.search.over");
         match (over, closed) {
             (Over::Users, false) => {
@@ -140,6 +150,30 @@ impl SearchKeys {
         };
         keys.write(out);
     }
+}
+
+/// The ends of the range are of what is searched.
+fn check_ends(search: &SearchUse, context: &mut Context) -> Option<()> {
+    let mut sound = Some(());
+    for (key, end) in [("from", &search.from), ("to", &search.to)] {
+        let (message, help) = match (search.over, end) {
+            (Over::Memory, Some(SearchEnd::Load(_))) => (
+                format!("`load.search.{key}` is no amount of memory, and memory is searched"),
+                format!("write it with a unit: `{key} = \"64MiB\"`"),
+            ),
+            (Over::Users | Over::Rate | Over::Guests, Some(SearchEnd::Memory { .. })) => (
+                format!(
+                    "`load.search.{key}` is an amount of memory, and {} are searched",
+                    search.over.unit()
+                ),
+                "write `over = \"memory\"`, or a number without a unit".to_owned(),
+            ),
+            _ => continue,
+        };
+        let span = context.spans.nearest(&format!("load.search.{key}"));
+        sound = context.refuse(Code::Contradiction, span, message, help);
+    }
+    sound
 }
 
 #[cfg(test)]
@@ -184,6 +218,12 @@ mod tests {
             format!("[load]\nusers = 5\nsearch = {{ over = \"rate\" }}\n{LIMIT}"),
             format!("[load]\nsearch = {{ over = \"guests\" }}\n{LIMIT}"),
             format!("[load]\nsearch = {{ form = 5, from = [1, 2] }}\n{LIMIT}"),
+            format!("[load]\nusers = 5\nsearch = {{ over = \"memory\", from = 5 }}\n{LIMIT}"),
+            format!("[load]\nsearch = {{ to = \"1GiB\" }}\n{LIMIT}"),
+            format!("[load]\nusers = 5\nsearch = {{ over = \"memory\" }}\n{LIMIT}"),
+            format!(
+                "[load]\nsearch = {{ over = \"memory\" }}\n{LIMIT}[guest]\nkind = \"container\"\n"
+            ),
             "[load]\nsearch = {}".to_owned(),
             "[load]\nusers = 5\nhalf_width = 0.02\nrepeats = 2".to_owned(),
             "[load]\nusers = 5\nhalf_width = 0.02\nrepeats = 12".to_owned(),

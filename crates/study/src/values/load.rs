@@ -165,16 +165,16 @@ pub enum LoopType {
     Open(OpenLoad),
 }
 
-/// How the largest load within the limits is searched.
+/// How the largest load within the limits is searched, or the least memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchUse {
-    /// What grows.
+    /// What is searched.
     pub over: Over,
-    /// Smallest load of interest.
-    pub from: Option<Amount>,
-    /// Largest load that may be tried.
-    pub to: Option<Amount>,
-    /// Smallest difference that matters, as a share of the load.
+    /// Smallest load, or least memory, of interest.
+    pub from: Option<SearchEnd>,
+    /// Largest load, or most memory, that may be tried.
+    pub to: Option<SearchEnd>,
+    /// Smallest difference that matters, as a share of the load or the memory.
     pub resolution: f64,
     /// Most trials of one search, confirmation included.
     pub probes: u32,
@@ -184,7 +184,20 @@ pub struct SearchUse {
     pub steady: Option<Duration>,
 }
 
-/// What grows in a search.
+/// An end of the range of a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SearchEnd {
+    /// Users, arrivals per second, or a number of guests.
+    Load(Amount),
+    /// Memory.
+    Memory {
+        /// Of each guest, MiB.
+        memory_mib: u64,
+    },
+}
+
+/// What is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
@@ -194,16 +207,29 @@ pub enum Over {
     Rate,
     /// The number of guests, each with its load.
     Guests,
+    /// The memory of each guest, each with its load: the smallest that keeps the limits, where of
+    /// the others it is the largest.
+    Memory,
 }
 
 impl Over {
-    /// What is counted, in the plural: `users`, `arrivals/s`, `guests`.
+    /// What is counted, in the plural: `users`, `arrivals/s`, `guests`, `MiB`.
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
             Self::Users => "users",
             Self::Rate => "arrivals/s",
             Self::Guests => "guests",
+            Self::Memory => "MiB",
+        }
+    }
+
+    /// What is looked for: `largest load`, or `least memory`.
+    #[must_use]
+    pub fn sought(self) -> &'static str {
+        match self {
+            Self::Users | Self::Rate | Self::Guests => "largest load",
+            Self::Memory => "least memory",
         }
     }
 }

@@ -11,6 +11,6 @@ mod wish;
 pub use guest::{CpuSet, CpuTime, GuestKind, GuestShape, LabShape, Pin, Pinning, Vcpus};
 pub use host::{DriverPlace, HostUse};
 pub use layout::{Layout, LayoutGroup, Override};
-pub use load::{Load, LoadModel, LoopType, Order, Over, RampUp, SearchUse, StartRate};
+pub use load::{Load, LoadModel, LoopType, Order, Over, RampUp, SearchEnd, SearchUse, StartRate};
 pub use open_load::{Arrivals, Course, CourseStep, OpenLoad, Precision, Visit};
 pub use wish::{BUDGETS, OpenTimes, PercentileWish, RepeatGoal, Wish, WishedMetric};

@@ -22,7 +22,8 @@ use rookery_study::{
     GuestKind, GuestShape, HostUse, Impairment, IoLimits, JournalMode, LabShape, LampUse, Layout,
     LayoutGroup, LinkDevice, LinkShape, Load, LoopType, Measure, Offloads, OpenLoad, OpenTimes,
     Order, OrderentryUse, Over, Override, PacketCpus, PacketPolicy, Pages, Per, PercentileWish,
-    Pin, Pinning, Plan, Precision, RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchUse,
+    Pin, Pinning, Plan, Precision, RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchEnd,
+    SearchUse,
     SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus,
     Visit, VolumeCache, VolumeUse, WebServer, Wish, Workload,
     vm_shape::{
@@ -102,7 +103,7 @@ prop_compose! {
         over in select(vec![Over::Users, Over::Guests]), from in option::of(amount(1.0, 900.0, "")), to in option::of(amount(1.0, 900.0, "")),
         resolution in 0.001..0.5, probes in 2_u32..200, confirm in 0_u32..10, steady in option::of(time(1_000_000, MINUTE)),
     ) -> SearchUse {
-        SearchUse { over, from, to, resolution, probes, confirm, steady }
+        SearchUse { over, from: from.map(SearchEnd::Load), to: to.map(SearchEnd::Load), resolution, probes, confirm, steady }
     }
 }
 

@@ -27,6 +27,7 @@ use super::{
     events::{Event, parse},
     image::disk_image,
     looks::{ask, probe},
+    memory_kills,
     network::{Plug, link_name},
     pool::{Disk, Owner},
     relay::{RELAY_PORT, Relay, outside::Outside},
@@ -558,6 +559,10 @@ impl Guest for VmGuest {
 
     fn sockets_dir(&self) -> &Path {
         &self.sockets
+    }
+
+    fn memory_kills(&self) -> u64 {
+        memory_kills::count(&tail(&self.console, memory_kills::MOST_BYTES))
     }
 
     fn log_tail(&self, bytes: usize) -> String {

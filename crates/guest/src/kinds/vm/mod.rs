@@ -30,6 +30,7 @@ mod initrd;
 mod lab;
 mod libvirtd;
 mod looks;
+mod memory_kills;
 mod merge;
 mod needs;
 mod network;

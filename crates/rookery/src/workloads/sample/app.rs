@@ -32,7 +32,13 @@ pub(crate) struct AppSampleArgs {
     /// Worker threads
     #[arg(long, default_value_t = 1)]
     workers: usize,
+    /// Memory that requests touch in turn, a 64th each, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=MOST_MEMORY_MIB))]
+    working_set_mib: u64,
 }
+
+/// More memory is not asked for: 1 TiB.
+const MOST_MEMORY_MIB: u64 = 1 << 20;
 
 pub(crate) fn run(args: &AppSampleArgs) -> Result<Code, Failure> {
     let failure = |error: ServerError| Failure::from_error(Code::Guest, &error);
@@ -55,6 +61,7 @@ pub(crate) fn run(args: &AppSampleArgs) -> Result<Code, Failure> {
         records: args.records.clone(),
         listen: args.listen,
         workers: args.workers,
+        working_set_mib: args.working_set_mib,
     })
     .map_err(failure)?;
     output::remark(format!(

@@ -40,6 +40,14 @@ const MOST_MIB: f64 = 1_048_576.0 * 64.0;
 /// Less memory than any guest could use: 1 KiB, in MiB.
 const LEAST_MIB: f64 = 1.0 / 1024.0;
 
+/// Whether a text is a number with a unit of memory, whatever follows.
+pub(super) fn is_memory(text: &str) -> bool {
+    split(text).is_ok_and(|(_, rest)| {
+        let unit = rest.split_whitespace().next();
+        UNITS.iter().any(|(name, _)| Some(*name) == unit)
+    })
+}
+
 /// Reads an amount of memory in MiB.
 fn read_mib(
     text: &str,

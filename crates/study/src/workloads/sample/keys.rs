@@ -11,9 +11,12 @@ use super::{
     super::{Pace, WorkloadKind, web_distribution, web_pacing},
     SampleUse,
 };
-use crate::grammar::{
-    Context, keys,
-    kinds::{Choice, Count, Matrix, Time, Whole},
+use crate::{
+    grammar::{
+        Context, keys,
+        kinds::{Choice, Count, Matrix, Time, Whole, WholeMemory},
+    },
+    problem::Code,
 };
 
 /// Records of each guest.
@@ -24,6 +27,9 @@ const RECORDS: Count = Count {
     example: "\"1000 per guest\"",
 };
 
+/// The most that the server takes, MiB: 1 TiB.
+const MOST_WORKING_SET_MIB: u64 = 1 << 20;
+
 keys! {
     /// Keys of the sample workload.
     SampleKeys {
@@ -33,6 +39,9 @@ keys! {
         record_bytes: Whole<u32> = Whole { min: 1, max: 1024 }, Default("64");
         /// Records in a list.
         list_length: Whole<u32> = Whole { min: 1, max: 100 }, Default("10");
+        /// Memory that the requests to a server touch in turn, a 64th each: what a guest needs beyond
+        /// the server itself.
+        working_set: WholeMemory = WholeMemory, Optional("none");
         /// Mean think time between the operations of a user; with cycle pacing the cycle
         /// time.
         think_time: Time = Time { min: Duration::ZERO, max: Duration::from_secs(3600), example: "250ms" }, Default("\"0s\"");
@@ -47,10 +56,19 @@ keys! {
 impl SampleKeys {
     pub(crate) fn build(self, pace: Option<Pace>, context: &mut Context) -> Option<SampleUse> {
         let pacing = web_pacing(WorkloadKind::Sample, pace, self.think_time, context)?;
+        if self
+            .working_set
+            .is_some_and(|mib| mib > MOST_WORKING_SET_MIB)
+        {
+            let span = context.spans.nearest("workload.working_set");
+            let message = "`workload.working_set` is more than 1TiB";
+            return context.refuse(Code::OutOfRange, span, message, "write a smaller one");
+        }
         Some(SampleUse {
             records: self.records?,
             record_bytes: self.record_bytes?,
             list_length: self.list_length?,
+            working_set_mib: self.working_set.unwrap_or(0),
             think_time: self.think_time?,
             think_distribution: web_distribution(pacing, self.think_distribution, context)?,
             pacing,
@@ -63,6 +81,7 @@ impl SampleKeys {
             records: Some(wanted.records.clone()),
             record_bytes: Some(wanted.record_bytes),
             list_length: Some(wanted.list_length),
+            working_set: Some(wanted.working_set_mib).filter(|mib| *mib > 0),
             think_time: Some(wanted.think_time),
             think_distribution: Some(wanted.think_distribution)
                 .filter(|distribution| *distribution != DelayDistribution::default()),

@@ -48,6 +48,9 @@ pub struct SampleUse {
     pub record_bytes: u32,
     /// Records in a list.
     pub list_length: u32,
+    /// Memory that the requests to a server touch in turn, MiB; 0 for none.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub working_set_mib: u64,
     /// Mean time between operations (or cycle time).
     pub think_time: Duration,
     /// How think times scatter about their mean.
@@ -57,6 +60,10 @@ pub struct SampleUse {
     pub pacing: Pacing,
     /// Which operation follows which.
     pub matrix: TransitionMatrix,
+}
+
+fn is_none(mib: &u64) -> bool {
+    *mib == 0
 }
 
 /// The pace as the study file has it.
@@ -113,8 +120,12 @@ impl WorkloadUse for SampleUse {
                     .collect();
                 format!("after {}: {}", last.name(), next.join(", "))
             });
+        let touched = match self.working_set_mib {
+            0 => String::new(),
+            mib => format!("; a working set of {mib} MiB"),
+        };
         format!(
-            "lists of {}; {}",
+            "lists of {}; {}{touched}",
             self.list_length,
             rows.collect::<Vec<_>>().join("; ")
         )
@@ -131,10 +142,14 @@ impl WorkloadUse for SampleUse {
 
     fn unit_of_work(&self) -> String {
         format!(
-            "sample, records of {} bytes, lists of {}, matrix {:?}",
+            "sample, records of {} bytes, lists of {}, matrix {:?}{}",
             self.record_bytes,
             self.list_length,
-            self.matrix.rows()
+            self.matrix.rows(),
+            match self.working_set_mib {
+                0 => String::new(),
+                mib => format!(", working set of {mib} MiB"),
+            }
         )
     }
 

@@ -192,7 +192,7 @@ pub(super) fn json(found: &Found) -> Value {
 mod tests {
     use std::time::Duration;
 
-    use rookery_model::search::{Answer, Probe, Purpose};
+    use rookery_model::search::{Answer, Goal, Probe, Purpose};
 
     use super::*;
 
@@ -225,6 +225,7 @@ mod tests {
             limits: vec!["p95 <= 200 ms".to_owned(), "errors <= 1 %".to_owned()],
             rate: "pages/min",
             answer: Answer {
+                goal: Goal::Largest,
                 load: Some(36.0),
                 confirmed: true,
                 knee: 37.0,
