@@ -19,7 +19,7 @@ use crate::{
     clock::{ClockOffset, RoundTrip, now_us},
     error::{HostError, HostFault},
     hosts::HostEntry,
-    message::{Answer, Build, DriveOrder, Hello, Order, read, send},
+    message::{Answer, Build, DriveOrder, Hello, LEASE, Order, read, send},
     ssh::{Connection, Ssh, quoted},
 };
 
@@ -238,6 +238,10 @@ impl RemoteDriver for RemoteAgent<'_> {
             recording,
             clock: self.host_clock(),
         })
+    }
+
+    fn lease(&self) -> Duration {
+        LEASE
     }
 }
 
