@@ -25,10 +25,10 @@ use rustix::{
 };
 
 use crate::{
-    bus::{Bus, BusError},
+    bus::{Bus, BusError, End, NatsBus, NatsError},
     checks::{self, Lent},
     clock::now_us,
-    message::{Answer, Build, DriveOrder, Hello, Order, read, send},
+    message::{Answer, Build, DriveOrder, Hello, LEASE, Order, read, send},
 };
 
 /// Name of the agent's log in its directory.
@@ -105,6 +105,9 @@ pub enum AgentError {
     /// What came is no message.
     #[error(transparent)]
     Bus(#[from] BusError),
+    /// The NATS server cannot be used from here.
+    #[error("from this host: {0}")]
+    Nats(#[from] NatsError),
     /// The host cannot be described or cleaned.
     #[error(transparent)]
     Lab(#[from] LabError),
@@ -133,6 +136,7 @@ impl Diagnosis for AgentError {
             Self::Directory { .. } => "fleet::agent-directory",
             Self::Cpus(_) => "fleet::lent-cpus",
             Self::Bus(_) => "fleet::bus",
+            Self::Nats(error) => error.code(),
             Self::Lab(error) => error.code(),
             Self::NotRoot => "fleet::not-root",
             Self::Unreachable { .. } => "fleet::tunnel",
@@ -146,6 +150,7 @@ impl Diagnosis for AgentError {
             Self::Lab(error) => error.place(),
             Self::Cpus(_)
             | Self::Bus(_)
+            | Self::Nats(_)
             | Self::NotRoot
             | Self::Unreachable { .. }
             | Self::Left { .. } => None,
@@ -156,6 +161,7 @@ impl Diagnosis for AgentError {
         match self {
             Self::Cpus(_) => Some("name CPUs of that host in `cpus` of the hosts file".to_owned()),
             Self::Lab(error) => error.help(),
+            Self::Nats(error) => error.help(),
             Self::Left { .. } => Some("`rookery clean` on that host tries again".to_owned()),
             Self::NotRoot => {
                 Some("put `user = \"root\"` or `sudo = true` into the hosts file".to_owned())
@@ -254,7 +260,7 @@ impl Agent<'_> {
                 service.stop.store(true, Ordering::Relaxed);
                 return Ok(true);
             }
-            Order::Trial { .. } | Order::Drive(_) => (Answer::Busy, Vec::new()),
+            Order::Trial { .. } | Order::Drive(_) | Order::Dial(_) => (Answer::Busy, Vec::new()),
             Order::Remove if busy => (Answer::Busy, Vec::new()),
             Order::Remove => (or_refused(self.remove(cleaned)), Vec::new()),
         };
@@ -459,6 +465,26 @@ impl Agent<'_> {
             source,
         }
     }
+}
+
+/// Connect to the NATS server that the controller names over `first`, and say there whether it went
+/// well.
+///
+/// # Errors
+/// When no order to do so comes within the lease, or the server cannot be used from here.
+pub fn dial(first: &dyn Bus) -> Result<NatsBus, AgentError> {
+    let frame = first.receive(LEASE)?.ok_or(BusError::Closed)?;
+    let Order::Dial(session) = read(&frame)? else {
+        send(first, &Answer::Busy, Vec::new())?;
+        return Err(BusError::Closed.into());
+    };
+    let bus = NatsBus::open(*session, End::Agent).map_err(AgentError::from);
+    let answer = match &bus {
+        Ok(_) => Answer::Dialed,
+        Err(error) => Answer::Refused(Box::new(ErrorFields::new(error))),
+    };
+    send(first, &answer, Vec::new())?;
+    bus
 }
 
 /// Remove from this host what carries these labels; what it was, in words.

@@ -4,7 +4,10 @@ use std::{io, path::PathBuf, time::Duration};
 
 use rookery_diagnosis::{Diagnosis, ErrorFields};
 
-use crate::{bus::BusError, hosts::HostEntry};
+use crate::{
+    bus::{BusError, NatsError},
+    hosts::HostEntry,
+};
 
 /// Why a fleet cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +78,15 @@ impl HostError {
             host: host.name.clone(),
             place: host.place(),
             fault,
+        }
+    }
+
+    /// A fault of the server that the bus of all hosts goes over.
+    pub(crate) fn of_server(place: String, error: NatsError) -> Self {
+        Self {
+            host: String::new(),
+            place,
+            fault: HostFault::Nats(error),
         }
     }
 }
@@ -175,6 +187,9 @@ pub enum HostFault {
     /// A message cannot be sent.
     #[error(transparent)]
     Bus(#[from] BusError),
+    /// The server of the bus cannot be used.
+    #[error(transparent)]
+    Nats(NatsError),
 }
 
 impl Diagnosis for HostError {
@@ -195,6 +210,7 @@ impl Diagnosis for HostError {
             HostFault::Silent { .. } => "fleet::silent",
             HostFault::Refused(_) => "fleet::refused",
             HostFault::Bus(_) => "fleet::bus",
+            HostFault::Nats(error) => error.code(),
         }
     }
 
@@ -238,6 +254,7 @@ impl Diagnosis for HostError {
             }
             HostFault::Silent { .. } => "is the network up, does the host answer?",
             HostFault::Refused(fields) => return fields.help.clone(),
+            HostFault::Nats(error) => return error.help(),
             HostFault::Command { .. } | HostFault::Late { .. } | HostFault::Bus(_) => return None,
         };
         Some(help.to_owned())

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::{
     agent::own_build,
+    bus::{NatsServer, check_nats},
     clock::ClockOffset,
     error::{FleetError, HostError, HostFault},
     hosts::{HostEntry, HostsFile},
@@ -101,19 +102,36 @@ impl<'a> Fleet<'a> {
         })
     }
 
-    /// Look at every host; then, if nothing stands against any, copy this program where another or
-    /// none is, and start each agent once.
+    /// Look at the NATS server, if the file names one, and at every host; then, if nothing stands
+    /// against any, copy this program where another or none is, and start each agent once.
     ///
     /// # Errors
     /// What stands against the hosts, at least one error; nothing was changed on any host unless
     /// copying or the begin of an agent failed.
     pub fn up(&self) -> Result<Vec<HostStatus>, Vec<HostError>> {
+        let server = self.server()?;
         let probes = all_or_errors(self.each(|ssh, host| {
             let found = probe(ssh, host)?;
             check(host, &found)?;
             Ok(found)
         }))?;
-        all_or_errors(self.each_with(&probes, |ssh, host, probe| self.raise(ssh, host, probe)))
+        let server = server.as_ref();
+        all_or_errors(self.each_with(&probes, |ssh, host, probe| {
+            self.raise(ssh, host, probe, server)
+        }))
+    }
+
+    /// The NATS server of the file, which can be used; nothing where messages go over ssh.
+    fn server(&self) -> Result<Option<NatsServer>, Vec<HostError>> {
+        let Some(nats) = &self.hosts.nats else {
+            return Ok(None);
+        };
+        let (credentials, ca) = (nats.credentials.as_deref(), nats.ca.as_deref());
+        let server = NatsServer::read(&nats.address, credentials, ca);
+        let usable = server.and_then(|server| check_nats(&server).map(|()| server));
+        let place = format!("NATS server {}", nats.address.place());
+        let usable = usable.map_err(|error| vec![HostError::of_server(place, error)]);
+        usable.map(Some)
     }
 
     /// The agents of all hosts, to perform trials; each must be this very build. An agent that is
@@ -122,22 +140,29 @@ impl<'a> Fleet<'a> {
     /// The thread that calls this has to live as long as the agents: their ssh ends with it.
     ///
     /// # Errors
-    /// What stands against the hosts, at least one error.
+    /// What stands against the hosts or their NATS server, at least one error.
     pub fn agents(&self) -> Result<Vec<RemoteAgent<'a>>, Vec<HostError>> {
+        let server = self.server()?;
         let ssh = Ssh {
             config: self.hosts.ssh_config.as_deref(),
         };
-        let agents = self.hosts.hosts.iter().map(|host| self.agent(&ssh, host));
+        let hosts = self.hosts.hosts.iter();
+        let agents = hosts.map(|host| self.agent(&ssh, host, server.as_ref()));
         all_or_errors(agents.collect())
     }
 
-    fn agent(&self, ssh: &Ssh<'_>, host: &'a HostEntry) -> Result<RemoteAgent<'a>, HostError> {
+    fn agent(
+        &self,
+        ssh: &Ssh<'_>,
+        host: &'a HostEntry,
+        server: Option<&NatsServer>,
+    ) -> Result<RemoteAgent<'a>, HostError> {
         let found = probe(ssh, host)?;
         check(host, &found)?;
         expect_program(host, &found)?;
         let begun = Instant::now();
         loop {
-            let agent = RemoteAgent::connect(ssh, host)?;
+            let agent = RemoteAgent::connect(ssh, host, server)?;
             agent.expect_build(&self.build)?;
             if !agent.hello().busy {
                 return Ok(agent);
@@ -158,7 +183,7 @@ impl<'a> Fleet<'a> {
             if found.digest.is_none() {
                 return Ok(status(host, HostState::Absent, None));
             }
-            let agent = RemoteAgent::connect(ssh, host)?;
+            let agent = RemoteAgent::connect(ssh, host, None)?;
             let state = match agent.hello() {
                 hello if hello.build != self.build => HostState::OtherBuild,
                 hello if hello.busy => HostState::Busy,
@@ -172,7 +197,7 @@ impl<'a> Fleet<'a> {
     pub fn logs(&self, most: u64) -> Vec<Result<(String, Vec<u8>), HostError>> {
         self.each(|ssh, host| {
             expect_program(host, &probe(ssh, host)?)?;
-            let log = RemoteAgent::connect(ssh, host)?.log(most)?;
+            let log = RemoteAgent::connect(ssh, host, None)?.log(most)?;
             Ok((host.name.clone(), log))
         })
     }
@@ -183,7 +208,7 @@ impl<'a> Fleet<'a> {
             let found = probe(ssh, host)?;
             let was_up = found.digest.is_some();
             let things = if was_up {
-                RemoteAgent::connect(ssh, host)?.remove()?
+                RemoteAgent::connect(ssh, host, None)?.remove()?
             } else {
                 if found.directory == DirectoryState::Own {
                     remove_directory(ssh, host)?;
@@ -204,12 +229,13 @@ impl<'a> Fleet<'a> {
         ssh: &Ssh<'_>,
         host: &HostEntry,
         probe: &Probe,
+        server: Option<&NatsServer>,
     ) -> Result<HostStatus, HostError> {
         let copied = probe.digest.as_ref() != Some(&self.build.digest);
         if copied {
             copy(ssh, host, &self.program, &self.build)?;
         }
-        let agent = RemoteAgent::connect(ssh, host)?;
+        let agent = RemoteAgent::connect(ssh, host, server)?;
         agent.expect_build(&self.build)?;
         let state = if agent.hello().busy {
             HostState::Busy

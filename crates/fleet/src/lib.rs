@@ -3,7 +3,8 @@
 //!
 //! [`Fleet`] is the principal type: the hosts of a [`HostsFile`] with what is done on all of them.
 //! [`RemoteAgent`] is one agent as the controller sees it; [`Agent`] is the other end, the process
-//! that runs on the host (`rookery agent`). Both speak over a [`bus::Bus`].
+//! that runs on the host (`rookery agent`). Both speak over a [`bus::Bus`]: their ssh, or a NATS
+//! server that the hosts file names.
 
 mod agent;
 pub mod bus;
@@ -17,11 +18,14 @@ mod probe;
 mod remote;
 mod ssh;
 
-pub use agent::{Agent, AgentEnd, AgentError, LOG_FILE};
+pub use agent::{Agent, AgentEnd, AgentError, LOG_FILE, dial};
+pub use bus::{NatsAddress, NatsError, make_key};
 pub use checks::Lent;
 pub use clock::{ClockOffset, RoundTrip};
 pub use error::{FleetError, HostError, HostFault};
 pub use fleet::{Fleet, HostState, HostStatus, Removed};
-pub use hosts::{HostEntry, HostsFile, HostsProblem, HostsProblems, MOST_HOSTS, SSH_PORT};
+pub use hosts::{
+    HostEntry, HostsFile, HostsProblem, HostsProblems, MOST_HOSTS, NatsEntry, SSH_PORT,
+};
 pub use message::{Build, Hello, KindCheck, LEASE};
 pub use remote::RemoteAgent;

@@ -10,7 +10,7 @@ use rookery_store::{HostDescription, RunHeader};
 use rookery_web::{Config, Part};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::bus::{Bus, BusError, Frame};
+use crate::bus::{Bus, BusError, Frame, Session};
 
 /// An agent that hears nothing for so long ends the load, removes its guests and ends itself.
 pub const LEASE: Duration = Duration::from_secs(10);
@@ -19,6 +19,8 @@ pub const LEASE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "kebab-case")]
 pub(crate) enum Order {
+    /// Speak over this session from now on. It comes once, before all others, over ssh alone.
+    Dial(Box<Session>),
     /// Tell who you are.
     Hello,
     /// Tell the time; every order extends the lease.
@@ -65,6 +67,8 @@ pub(crate) struct DriveOrder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub(crate) enum Answer {
+    /// It is connected, and speaks over the session from now on.
+    Dialed,
     /// Who it is.
     Hello(Box<Hello>),
     /// The time.

@@ -15,11 +15,11 @@ use rookery_lab::{
 use rookery_store::{HostClock, HostDescription, Store};
 
 use crate::{
-    bus::{Bus, BusError, Frame},
+    bus::{Bus, BusError, End, Frame, NatsBus, NatsServer, Session},
     clock::{ClockOffset, RoundTrip, now_us},
     error::{HostError, HostFault},
     hosts::HostEntry,
-    message::{Answer, Build, DriveOrder, Hello, Order, read, send},
+    message::{Answer, Build, DriveOrder, Hello, LEASE, Order, read, send},
     ssh::{Connection, Ssh, quoted},
 };
 
@@ -45,27 +45,36 @@ pub struct RemoteAgent<'a> {
 /// What changes while an agent is spoken to.
 struct State {
     bus: Box<dyn Bus>,
-    connection: Connection,
+    /// The ssh that carries the bus; none where a server does.
+    connection: Option<Connection>,
     number: u64,
     asked: Option<(u64, i64)>,
     trips: Vec<RoundTrip>,
 }
 
 impl<'a> RemoteAgent<'a> {
-    /// Start the agent of a host and hear who it is. The thread that calls this has to live as long
-    /// as the agent.
+    /// Start the agent of a host, and hear who it is: over `server` where there is one, else over
+    /// ssh. The thread that calls this has to live as long as an agent that is spoken to over ssh.
     ///
     /// # Errors
-    /// When the host cannot be reached, the program is not there or does not start.
-    pub(crate) fn connect(ssh: &Ssh<'_>, host: &'a HostEntry) -> Result<Self, HostError> {
-        let (connection, bus) = ssh.connect(host, &command(host))?;
+    /// When the host cannot be reached, the program is not there or does not start, or the agent
+    /// cannot use the server.
+    pub(crate) fn connect(
+        ssh: &Ssh<'_>,
+        host: &'a HostEntry,
+        server: Option<&NatsServer>,
+    ) -> Result<Self, HostError> {
+        let (connection, bus) = ssh.connect(host, &command(host, server.is_some()))?;
         let mut state = State {
             bus: Box::new(bus),
-            connection,
+            connection: Some(connection),
             number: 0,
             asked: None,
             trips: Vec::new(),
         };
+        if let Some(server) = server {
+            state.dial(host, server)?;
+        }
         let hello = match state.ask(host, &Order::Hello, BEGIN)?.0 {
             Answer::Hello(hello) => *hello,
             other => return Err(unexpected(host, other)),
@@ -239,6 +248,10 @@ impl RemoteDriver for RemoteAgent<'_> {
             clock: self.host_clock(),
         })
     }
+
+    fn lease(&self) -> Duration {
+        LEASE
+    }
 }
 
 /// Whether a host cannot do it, or is not there any more.
@@ -256,8 +269,11 @@ fn refused_or_lost(error: HostError) -> RemoteError {
 
 /// How the agent is started. Tools of administrators are looked for as well, which a shell without
 /// a terminal leaves out.
-fn command(host: &HostEntry) -> String {
+fn command(host: &HostEntry, dials: bool) -> String {
     let mut words = vec![quoted(&host.program()), "agent".to_owned()];
+    if dials {
+        words.push("--dial".to_owned());
+    }
     words.extend(["--directory".to_owned(), quoted(&host.directory)]);
     if let Some(cpus) = &host.cpus {
         let list = rookery_host::format_cpu_list(cpus.iter().copied());
@@ -291,6 +307,22 @@ fn unexpected(host: &HostEntry, answer: Answer) -> HostError {
 }
 
 impl State {
+    /// Have the agent connect to a server, connect to it too, and leave ssh.
+    fn dial(&mut self, host: &HostEntry, server: &NatsServer) -> Result<(), HostError> {
+        let fault = |error| HostError::new(host, HostFault::Nats(error));
+        let session = Session::new(server).map_err(fault)?;
+        let order = Order::Dial(Box::new(session.clone()));
+        match self.ask(host, &order, BEGIN)?.0 {
+            Answer::Dialed => {}
+            other => return Err(unexpected(host, other)),
+        }
+        let bus = NatsBus::open(session, End::Controller).map_err(fault)?;
+        self.bus = Box::new(bus);
+        // The agent goes on without it.
+        self.connection = None;
+        Ok(())
+    }
+
     /// Ask, and wait for the answer. The time is asked for meanwhile.
     fn ask(
         &mut self,
@@ -336,10 +368,7 @@ impl State {
                 self.ping(host)?;
             }
             let Some(frame) = self.receive(host, LOOK)? else {
-                if heard.elapsed() > SILENCE {
-                    let seconds = heard.elapsed().as_secs_f64();
-                    return Err(HostError::new(host, HostFault::Silent { seconds }));
-                }
+                self.refuse_silence(host, heard)?;
                 continue;
             };
             heard = Instant::now();
@@ -350,20 +379,28 @@ impl State {
         }
     }
 
+    /// An agent is lost that could be heard and was not, or whose lease has ended.
+    fn refuse_silence(&self, host: &HostEntry, heard: Instant) -> Result<(), HostError> {
+        let silence = heard.elapsed();
+        if self.bus.silence(heard) <= SILENCE && silence <= LEASE {
+            return Ok(());
+        }
+        let seconds = silence.as_secs_f64();
+        Err(HostError::new(host, HostFault::Silent { seconds }))
+    }
+
     /// Ask for the time, and wait for it.
     fn ping_and_wait(&mut self, host: &HostEntry) -> Result<(), HostError> {
+        let asked = Instant::now();
         self.ping(host)?;
-        match self.receive(host, SILENCE)? {
-            Some(frame) => {
+        loop {
+            if let Some(frame) = self.receive(host, LOOK)? {
                 if let Answer::Pong { number, time_us } = self.read(host, &frame)? {
                     self.take_pong(number, time_us);
                 }
-                Ok(())
+                return Ok(());
             }
-            None => {
-                let seconds = SILENCE.as_secs_f64();
-                Err(HostError::new(host, HostFault::Silent { seconds }))
-            }
+            self.refuse_silence(host, asked)?;
         }
     }
 
@@ -403,10 +440,13 @@ impl State {
     /// Why nothing comes any more: the words of ssh say more than that the connection is closed.
     fn fault(&mut self, host: &HostEntry, error: BusError) -> HostError {
         let fault = match error {
-            BusError::Closed | BusError::Failed(_) => match self.connection.fault() {
-                HostFault::Agent { words } if words.is_empty() => HostFault::Bus(error),
-                fault => fault,
-            },
+            BusError::Closed | BusError::Failed(_) => {
+                match self.connection.as_mut().map(Connection::fault) {
+                    None => HostFault::Bus(error),
+                    Some(HostFault::Agent { words }) if words.is_empty() => HostFault::Bus(error),
+                    Some(fault) => fault,
+                }
+            }
             BusError::TooLong { .. } => HostFault::Bus(error),
         };
         HostError::new(host, fault)

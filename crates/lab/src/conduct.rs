@@ -5,7 +5,8 @@ use std::{
     net::IpAddr,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use rookery_cast::count_u32;
@@ -15,14 +16,14 @@ use rookery_store::{
     Damage, FleetHost, HostDescription, Outcome, RunHeader, Store, StoreError, StudyFile,
     TrialStatus,
 };
-use rookery_study::{Measure, Plan, Point, Study, Trial, Variant};
+use rookery_study::{GuestKind, Measure, Plan, Point, Study, Trial, Variant};
 
 use crate::{
     ceiling,
     changes::{self, PlanChanges},
     clock::now,
     context::LabContext,
-    elsewhere::{Labs, RemoteLab},
+    elsewhere::{Labs, NumberedDriver, RemoteLab},
     error::{Failure, LabError},
     event::{Event, Listener},
     facts::{check_plan, describe_host, differences},
@@ -35,7 +36,7 @@ use crate::{
     simulated,
     spread::Spread,
     storage,
-    trial::{TrialEnd, TrialRunner, ended, failed, reason},
+    trial::{LostDriver, TrialEnd, TrialRunner, ended, failed, reason},
 };
 
 /// Runs studies.
@@ -75,6 +76,8 @@ pub struct Summary {
     pub unfinished: bool,
 }
 
+/// How often a wish to stop is looked for.
+const LOOK: Duration = Duration::from_millis(100);
 /// How long the host is looked at before the first trial.
 const LOOK_AROUND: Duration = Duration::from_millis(500);
 
@@ -322,10 +325,10 @@ impl Conductor<'_> {
         store: &mut Store,
         growth: &mut Growth<'_>,
     ) -> Result<(), LabError> {
-        let mut others = HashSet::new();
+        let (mut others, mut drivers) = (HashSet::new(), self.labs.numbered_drivers());
         loop {
             let left = planned(store)?;
-            self.conduct_trials(labs, store, left, &mut others)?;
+            self.conduct_trials(labs, store, left, &mut drivers, &mut others)?;
             let changed = changes::make(&self.changes, store, self.listener)?;
             let stopped = self.stop.load(Ordering::Relaxed);
             if stopped || !(growth.grow(store)? || changed) {
@@ -377,6 +380,7 @@ impl Conductor<'_> {
         labs: &mut LabPool,
         store: &mut Store,
         left: Vec<Trial>,
+        drivers: &mut Vec<NumberedDriver<'_>>,
         others: &mut HashSet<RunId>,
     ) -> Result<(), LabError> {
         let mut header = store.header()?;
@@ -395,7 +399,7 @@ impl Conductor<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let end = match self.conduct_trial(labs, store, &header, trial) {
+            let end = match self.conduct_trial(labs, store, &header, trial, drivers) {
                 Ok(end) => end,
                 Err(error) => {
                     let when = format!("in trial {}", trial.id);
@@ -415,6 +419,14 @@ impl Conductor<'_> {
                     {
                         left.push_front(again);
                     }
+                }
+                TrialEnd::DriverLost(record, lost) => {
+                    store.end_trial(trial.id, &now(), &record)?;
+                    (self.listener)(&ended(trial.id, &record));
+                    if let Some(again) = growth::retry_elsewhere(store, trial, self.listener)? {
+                        left.push_front(again);
+                    }
+                    self.go_on_without(store, &header, drivers, lost)?;
                 }
                 TrialEnd::Stopped(reasons) => {
                     store.reset_running()?;
@@ -441,6 +453,7 @@ impl Conductor<'_> {
         store: &Store,
         header: &RunHeader,
         trial: &Trial,
+        drivers: &[NumberedDriver<'_>],
     ) -> Result<TrialEnd, LabError> {
         let plan = &header.plan;
         let point = point_of(plan, trial)?;
@@ -469,7 +482,7 @@ impl Conductor<'_> {
             plan,
             run: &context.dirs.run,
             host: header.host.facts.size(),
-            drivers: self.labs.drivers(),
+            drivers,
         };
         if let Some(system) = study.stack.simulated() {
             store.begin_trial(trial.id, &now())?;
@@ -481,6 +494,7 @@ impl Conductor<'_> {
             return runner.perform_load(&load);
         }
         let mut prepared = runner.prepare(trial, point, &contexts)?;
+        let began = Instant::now();
         let calibrated = runner.calibrate(store, &mut prepared);
         store.begin_trial(trial.id, &now())?;
         match calibrated {
@@ -494,8 +508,48 @@ impl Conductor<'_> {
             Err(Failure::Trial(error)) => {
                 Ok(TrialEnd::Ended(Box::new(failed(&reason(&error), 0.0))))
             }
+            Err(Failure::Run(LabError::DriverLost { host, reason })) => {
+                let lost = LostDriver { host, reason };
+                Ok(TrialEnd::DriverLost(Box::new(lost.record(began)), lost))
+            }
             Err(Failure::Run(error)) => Err(error),
         }
+    }
+
+    /// Let the other drivers carry the users of a lost one from now on.
+    ///
+    /// # Errors
+    /// When there are no others.
+    fn go_on_without(
+        &self,
+        store: &Store,
+        header: &RunHeader,
+        drivers: &mut Vec<NumberedDriver<'_>>,
+        lost: LostDriver,
+    ) -> Result<(), LabError> {
+        let LostDriver { host, reason } = lost;
+        let is_lost = |driver: &NumberedDriver<'_>| driver.remote.name() == host;
+        let lease = drivers.iter().find(|driver| is_lost(driver));
+        let lease = lease.map_or(Duration::ZERO, |driver| driver.remote.lease());
+        drivers.retain(|driver| !is_lost(driver));
+        if drivers.is_empty() {
+            return Err(LabError::DriverLost { host, reason });
+        }
+        let left: Vec<&str> = drivers.iter().map(|driver| driver.remote.name()).collect();
+        let text = format!(
+            "the driver on host {host} was lost ({reason}): users are driven from {} alone from \
+             there on",
+            left.join(", ")
+        );
+        self.remark(store, &text)?;
+        // It reaches a system that runs already without a tunnel of the trial's.
+        if header.study.guest.kind() == GuestKind::External {
+            let end = Instant::now() + lease;
+            while Instant::now() < end && !self.stop.load(Ordering::Relaxed) {
+                thread::sleep(LOOK);
+            }
+        }
+        Ok(())
     }
 
     /// Give the error back, unless the user has stopped the run: then it is kept as a note.

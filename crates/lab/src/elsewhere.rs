@@ -1,6 +1,11 @@
 //! Labs and drivers on other machines, as a run sees them.
 
-use std::{net::IpAddr, path::Path, sync::atomic::AtomicBool, time::Instant};
+use std::{
+    net::IpAddr,
+    path::Path,
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
+};
 
 use rookery_diagnosis::ErrorFields;
 use rookery_guest::Tunnel;
@@ -108,6 +113,19 @@ pub trait RemoteDriver: Sync {
     /// # Errors
     /// When the machine is lost meanwhile, or cannot carry the load.
     fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError>;
+
+    /// How long it may go on with its load after it was lost.
+    fn lease(&self) -> Duration;
+}
+
+/// A driver of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct NumberedDriver<'a> {
+    /// Its place among all drivers of the run. Its tunnels have it, so that one whose end a lost
+    /// driver still has leads nowhere.
+    pub(crate) number: u8,
+    /// The driver.
+    pub(crate) remote: &'a dyn RemoteDriver,
 }
 
 /// Where the trials of a run are performed.
@@ -128,5 +146,16 @@ impl<'a> Labs<'a> {
             Self::DrivenFrom(drivers) => drivers,
             Self::Here | Self::Elsewhere(_) => &[],
         }
+    }
+
+    /// The same with their numbers.
+    pub(crate) fn numbered_drivers(self) -> Vec<NumberedDriver<'a>> {
+        let drivers = (0..=u8::MAX).zip(self.drivers());
+        drivers
+            .map(|(number, remote)| NumberedDriver {
+                number,
+                remote: *remote,
+            })
+            .collect()
     }
 }

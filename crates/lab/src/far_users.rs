@@ -20,7 +20,7 @@ use rookery_study::{GuestKind, Plan, Point, Variant};
 use rookery_web::{Config, Part};
 
 use crate::{
-    elsewhere::{DrivenPart, PartOrder, RemoteDriver, RemoteError},
+    elsewhere::{DrivenPart, NumberedDriver, PartOrder, RemoteDriver, RemoteError},
     error::{Failure, LabError},
     trial_load::TrialLoad,
 };
@@ -30,15 +30,16 @@ pub(crate) struct FarUsers<'a> {
     config: Config,
     /// The lab's label.
     run: &'a RunId,
-    drivers: &'a [&'a dyn RemoteDriver],
+    drivers: &'a [NumberedDriver<'a>],
     /// The clocks of the drivers, once they have driven.
     clocks: Mutex<Vec<Option<HostClock>>>,
 }
 
 impl<'a> FarUsers<'a> {
     /// The users of `config`, wherever its CPUs are, driven from all CPUs of other machines.
-    pub(crate) fn new(config: Config, run: &'a RunId, drivers: &'a [&'a dyn RemoteDriver]) -> Self {
-        let cpus = drivers.iter().flat_map(|driver| cpus(*driver)).copied();
+    pub(crate) fn new(config: Config, run: &'a RunId, drivers: &'a [NumberedDriver<'a>]) -> Self {
+        let cpus = drivers.iter().flat_map(|driver| cpus(driver.remote));
+        let cpus = cpus.copied();
         Self {
             config: Config {
                 cpus: cpus.collect(),
@@ -56,14 +57,13 @@ impl<'a> FarUsers<'a> {
         let Some(lab) = &self.config.network else {
             return Ok(self.drivers.iter().map(|_| None).collect());
         };
-        let tunnel = |(number, driver): (usize, &&dyn RemoteDriver)| {
-            let number = u8::try_from(number).unwrap_or(u8::MAX);
-            let (here, there) = driver.addresses().map_err(|error| fault(*driver, error))?;
-            let tunnel = Tunnel::new(self.run, number, here, there);
+        let tunnel = |NumberedDriver { number, remote }: &NumberedDriver<'_>| {
+            let (here, there) = remote.addresses().map_err(|error| fault(*remote, error))?;
+            let tunnel = Tunnel::new(self.run, *number, here, there);
             let end = tunnel.join_lab(self.run, lab).map_err(LabError::from)?;
             Ok(Some((tunnel, end)))
         };
-        self.drivers.iter().enumerate().map(tunnel).collect()
+        self.drivers.iter().map(tunnel).collect()
     }
 
     /// All parts side by side. The first that fails ends the others.
@@ -80,8 +80,9 @@ impl<'a> FarUsers<'a> {
             let mut before = 0;
             let mut threads = Vec::new();
             for (driver, tunnel) in self.drivers.iter().zip(tunnels) {
+                let driver = driver.remote;
                 let own = Config {
-                    cpus: cpus(*driver).to_vec(),
+                    cpus: cpus(driver).to_vec(),
                     ..self.config.clone()
                 };
                 let part = Part { before, of };
@@ -97,7 +98,7 @@ impl<'a> FarUsers<'a> {
                     };
                     let driven = driver.drive(&order);
                     failed.fetch_or(driven.is_err(), Ordering::Relaxed);
-                    driven.map_err(|error| fault(*driver, error))
+                    driven.map_err(|error| fault(driver, error))
                 }));
             }
             let ended = threads.into_iter().map(|thread| {
@@ -139,7 +140,7 @@ impl TrialLoad for FarUsers<'_> {
     fn facts(&self) -> Vec<Tuning> {
         let clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.drivers.iter().zip(clocks.iter());
-        let known = known.filter_map(|(driver, clock)| Some((driver.name(), (*clock)?)));
+        let known = known.filter_map(|(driver, clock)| Some((driver.remote.name(), (*clock)?)));
         known.map(|(name, clock)| clock_fact(name, clock)).collect()
     }
 }

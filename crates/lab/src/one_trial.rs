@@ -49,13 +49,14 @@ impl Conductor<'_> {
             dir: dir.guests(),
             templates: self.templates.clone(),
         });
-        let conducted = self.conduct_trial(&mut labs, &store, &header, planned);
+        let conducted = self.conduct_trial(&mut labs, &store, &header, planned, &[]);
         let closed = labs.close();
         let end = conducted?;
         closed?;
         let path = dir.path().to_owned();
         match end {
-            TrialEnd::Ended(record) => {
+            // Its users are driven from here.
+            TrialEnd::Ended(record) | TrialEnd::DriverLost(record, _) => {
                 store.end_trial(trial, &now(), &record)?;
                 Ok(OneTrialEnd::Ended(path))
             }

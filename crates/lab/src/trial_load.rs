@@ -8,7 +8,7 @@ use rookery_stats::Measurement;
 use rookery_store::Tuning;
 
 use crate::{
-    elsewhere::RemoteDriver,
+    elsewhere::NumberedDriver,
     error::{Failure, LabError},
 };
 
@@ -38,7 +38,7 @@ pub(crate) trait TrialLoad: Sync {
     fn driven_from<'d>(
         self: Box<Self>,
         _run: &'d RunId,
-        _drivers: &'d [&'d dyn RemoteDriver],
+        _drivers: &'d [NumberedDriver<'d>],
     ) -> Result<Box<dyn TrialLoad + 'd>, LabError> {
         Err(LabError::NotDrivenElsewhere {
             what: "terminals on databases",

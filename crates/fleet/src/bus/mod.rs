@@ -5,15 +5,21 @@
 
 mod channel;
 mod frame;
+mod nats;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
+pub(crate) use self::nats::{End, NatsServer, Session, check as check_nats};
 pub use self::{
     channel::in_process,
     frame::{Frame, MOST_BODY, MOST_HEAD},
+    nats::{NatsAddress, NatsBus, NatsError, make_key},
     stream::{StreamBus, stdio},
 };
 
@@ -33,6 +39,12 @@ pub trait Bus: Send + Sync {
     /// # Errors
     /// When the connection is closed and everything that came before was received.
     fn receive(&self, within: Duration) -> Result<Option<Frame>, BusError>;
+
+    /// For how long nothing was heard of the other end although it could have been, by what this end
+    /// knows; `heard` is when something was heard last.
+    fn silence(&self, heard: Instant) -> Duration {
+        heard.elapsed()
+    }
 }
 
 /// Why nothing can be sent or received any more.

@@ -2,28 +2,43 @@
 
 use std::{io, thread, time::Duration};
 
-use super::{Bus, BusError, Frame, MOST_BODY, MOST_HEAD, StreamBus, in_process};
+use super::{
+    Bus, BusError, Frame, MOST_BODY, MOST_HEAD, StreamBus, in_process, nats::tests::TestServer,
+};
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Makes both ends of a connection.
-type Connect = fn() -> (Box<dyn Bus>, Box<dyn Bus>);
+/// Makes both ends of a connection, and what they need.
+type Connect = fn() -> Ends;
 
-fn channels() -> (Box<dyn Bus>, Box<dyn Bus>) {
+/// What two ends need, and the ends. They are dropped last to first.
+type Ends = (Option<TestServer>, Box<dyn Bus>, Box<dyn Bus>);
+
+fn channels() -> Ends {
     let (first, second) = in_process();
-    (Box::new(first), Box::new(second))
+    (None, Box::new(first), Box::new(second))
 }
 
-fn pipes() -> (Box<dyn Bus>, Box<dyn Bus>) {
+fn over_nats() -> Ends {
+    let server = TestServer::start("");
+    let (first, second) = server.ends();
+    (Some(server), Box::new(first), Box::new(second))
+}
+
+fn pipes() -> Ends {
     let (at_second, to_second) = io::pipe().expect("a pipe");
     let (at_first, to_first) = io::pipe().expect("a pipe");
     let first = StreamBus::new(at_first, to_second).expect("a thread");
     let second = StreamBus::new(at_second, to_first).expect("a thread");
-    (Box::new(first), Box::new(second))
+    (None, Box::new(first), Box::new(second))
 }
 
-const ALL: [(&str, Connect); 2] = [("in process", channels), ("streams", pipes)];
+const ALL: [(&str, Connect); 3] = [
+    ("in process", channels),
+    ("streams", pipes),
+    ("NATS", over_nats),
+];
 
 fn frame(number: usize, body: usize) -> Frame {
     Frame {
@@ -35,7 +50,7 @@ fn frame(number: usize, body: usize) -> Frame {
 #[test]
 fn frames_arrive_once_and_in_order_both_ways() {
     for (name, connect) in ALL {
-        let (first, second) = connect();
+        let (_server, first, second) = connect();
         thread::scope(|scope| {
             for end in [&first, &second] {
                 scope.spawn(move || {
@@ -59,7 +74,7 @@ fn frames_arrive_once_and_in_order_both_ways() {
 #[test]
 fn several_threads_send_whole_frames() {
     for (name, connect) in ALL {
-        let (first, second) = connect();
+        let (_server, first, second) = connect();
         thread::scope(|scope| {
             for number in 0..4 {
                 let first = &first;
@@ -84,7 +99,7 @@ fn several_threads_send_whole_frames() {
 #[test]
 fn where_nothing_comes_the_wait_ends() {
     for (name, connect) in ALL {
-        let (first, second) = connect();
+        let (_server, first, second) = connect();
         assert_eq!(second.receive(Duration::ZERO).expect(name), None);
         first.send(frame(1, 0)).expect(name);
         assert_eq!(second.receive(PATIENCE).expect(name), Some(frame(1, 0)));
@@ -94,7 +109,7 @@ fn where_nothing_comes_the_wait_ends() {
 #[test]
 fn what_was_sent_is_received_before_the_end_is_seen() {
     for (name, connect) in ALL {
-        let (first, second) = connect();
+        let (_server, first, second) = connect();
         first.send(frame(1, 5)).expect(name);
         drop(first);
         assert_eq!(second.receive(PATIENCE).expect(name), Some(frame(1, 5)));
@@ -106,7 +121,7 @@ fn what_was_sent_is_received_before_the_end_is_seen() {
 #[test]
 fn what_is_too_long_is_refused_and_harms_nothing() {
     for (name, connect) in ALL {
-        let (first, second) = connect();
+        let (_server, first, second) = connect();
         for (head, body) in [(MOST_HEAD + 1, 0), (0, MOST_BODY + 1)] {
             let long = Frame {
                 head: vec![b' '; head],

@@ -3,6 +3,11 @@
 //! ```toml
 //! ssh_config = "ssh.conf"      # read by ssh instead of the user's own
 //!
+//! [nats]                       # messages go over this server, not over ssh
+//! url = "tls://bus.example.org:4222"
+//! credentials = "fleet.nk"     # the seed of an nkey, or JWT and seed
+//! ca = "ca.pem"                # certificates that sign the server's
+//!
 //! [[host]]
 //! name = "a"
 //! address = "192.0.2.11"
@@ -21,6 +26,7 @@ mod read;
 use std::{collections::BTreeSet, path::PathBuf};
 
 pub use self::problem::{HostsProblem, HostsProblems};
+use crate::bus::NatsAddress;
 
 /// Most hosts of a file.
 pub const MOST_HOSTS: usize = 256;
@@ -32,8 +38,21 @@ pub const SSH_PORT: u16 = 22;
 pub struct HostsFile {
     /// What ssh reads instead of the user's own configuration.
     pub ssh_config: Option<PathBuf>,
+    /// The server that messages go over; they go over ssh where there is none.
+    pub nats: Option<NatsEntry>,
     /// The hosts, with names that differ.
     pub hosts: Vec<HostEntry>,
+}
+
+/// A NATS server, and the files that belong to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NatsEntry {
+    /// Where it is, for the controller and for every host.
+    pub address: NatsAddress,
+    /// A file with the seed of an nkey, or with a JWT and a seed.
+    pub credentials: Option<PathBuf>,
+    /// A file of certificates as PEM, one of which signs the server's.
+    pub ca: Option<PathBuf>,
 }
 
 /// A machine, and how it is reached.
@@ -61,8 +80,7 @@ pub struct HostEntry {
 }
 
 impl HostsFile {
-    /// Read a hosts file. `file_name` is only used in messages; a relative `ssh_config` lies beside
-    /// it.
+    /// Read a hosts file. `file_name` is only used in messages; relative paths lie beside it.
     ///
     /// # Errors
     /// All problems of the file, each with its line and its help.

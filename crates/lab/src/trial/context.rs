@@ -4,7 +4,7 @@ use rookery_host::RunId;
 use rookery_stats::HostSize;
 use rookery_study::{Plan, Point, Study, Trial};
 
-use crate::{context::LabContext, elsewhere::RemoteDriver, group_context::GroupContext};
+use crate::{context::LabContext, elsewhere::NumberedDriver, group_context::GroupContext};
 
 /// Everything that the trials of one run share. The context is that of the first lab.
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub(crate) struct TrialRunner<'a> {
     /// The machine.
     pub(crate) host: HostSize,
     /// Drivers on other machines; none where users are driven from this one.
-    pub(crate) drivers: &'a [&'a dyn RemoteDriver],
+    pub(crate) drivers: &'a [NumberedDriver<'a>],
 }
 
 /// One trial: its point, and what each of its groups needs.

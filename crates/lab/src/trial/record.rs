@@ -7,6 +7,8 @@ use rookery_store::{GuestLog, Outcome, Reason, TrialRecord, Tuning};
 
 /// How much of a guest's log is kept.
 const LOG_BYTES: usize = 16 * 1024;
+/// The code of the reason of a trial one of whose drivers was lost.
+const DRIVER_LOST: &str = "driver-lost";
 
 /// The record of a trial that measured nothing.
 pub(crate) fn failed(reason: &str, ready_s: f64) -> TrialRecord {
@@ -25,6 +27,16 @@ pub(crate) fn failed(reason: &str, ready_s: f64) -> TrialRecord {
         tunings: Vec::new(),
         loads: Vec::new(),
         ready_s,
+    }
+}
+
+/// The record of a trial one of whose drivers was lost.
+pub(super) fn without_driver(host: &str, reason: &str, ready_s: f64) -> TrialRecord {
+    let text = format!("the driver on host {host} was lost: {reason}");
+    TrialRecord {
+        outcome: Outcome::Void,
+        reasons: vec![Reason::new(DRIVER_LOST, &text)],
+        ..failed("", ready_s)
     }
 }
 

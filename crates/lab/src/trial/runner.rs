@@ -17,7 +17,7 @@ use super::{
     judgement::{Evidence, Measured, Told, audit, judge, texts},
     load::observe,
     placement,
-    record::{failed, logs, reason, tunings},
+    record::{failed, logs, reason, tunings, without_driver},
     template_loads::of_templates,
 };
 use crate::{
@@ -35,11 +35,29 @@ use crate::{
 pub(crate) enum TrialEnd {
     /// It was performed, well or not.
     Ended(Box<TrialRecord>),
+    /// It is void, because the driver on another machine was lost meanwhile.
+    DriverLost(Box<TrialRecord>, LostDriver),
     /// The user stopped it, and nothing of it counts; with what went wrong meanwhile.
     Stopped(Vec<String>),
     /// It was performed, but something of its guests stays on the host, so that every later trial
     /// would fail: the run cannot go on.
     Left(Box<TrialRecord>, GuestError),
+}
+
+/// A driver that does not answer any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LostDriver {
+    /// Name of its machine.
+    pub(crate) host: String,
+    /// Why, in words.
+    pub(crate) reason: String,
+}
+
+impl LostDriver {
+    /// The record of the trial that it drove.
+    pub(crate) fn record(&self, began: Instant) -> TrialRecord {
+        without_driver(&self.host, &self.reason, began.elapsed().as_secs_f64())
+    }
 }
 
 impl<'a> TrialRunner<'a> {
@@ -168,6 +186,14 @@ impl<'a> TrialRunner<'a> {
                 ..record
             },
             Err(Failure::Trial(error)) => self.without_load(trial, &guests, &error, began),
+            Err(Failure::Run(LabError::DriverLost { host, reason })) => {
+                let lost = LostDriver { host, reason };
+                let record = lost.record(began);
+                return Ok(match self.finish(guests, record, began)? {
+                    TrialEnd::Ended(record) => TrialEnd::DriverLost(record, lost),
+                    other => other,
+                });
+            }
             Err(Failure::Run(error)) => return Err(error),
         };
         self.finish(guests, record, began)

@@ -14,7 +14,7 @@ use rookery_workload::DelayDistribution;
 
 use super::{LoadRequest, TrialLoad};
 use crate::{
-    elsewhere::RemoteDriver,
+    elsewhere::NumberedDriver,
     error::{Failure, LabError},
     far_users::FarUsers,
     offered::driver_load,
@@ -45,7 +45,7 @@ impl TrialLoad for Users {
     fn driven_from<'d>(
         self: Box<Self>,
         run: &'d RunId,
-        drivers: &'d [&'d dyn RemoteDriver],
+        drivers: &'d [NumberedDriver<'d>],
     ) -> Result<Box<dyn TrialLoad + 'd>, LabError> {
         Ok(Box::new(FarUsers::new(self.0, run, drivers)))
     }

@@ -14,6 +14,15 @@ pub(crate) enum FleetCommand {
     Logs(FleetLogsArgs),
     /// Remove from every host what runs left there, the program and its directory
     Down(FleetArgs),
+    /// Make a key for a NATS server: write its seed to a new file, print its public key
+    Key(FleetKeyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetKeyArgs {
+    /// File for the seed, which `credentials` of [nats] names
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -47,4 +56,7 @@ pub(crate) struct AgentArgs {
     /// Memory that is lent, MiB
     #[arg(long, value_name = "MIB")]
     pub(crate) memory_mib: Option<u64>,
+    /// Speak over the NATS server that the first message on standard input names
+    #[arg(long)]
+    pub(crate) dial: bool,
 }

@@ -3,7 +3,10 @@
 use std::io;
 
 use rookery_diagnosis::Diagnosis;
-use rookery_fleet::{Agent, LEASE, LOG_FILE, Lent, bus};
+use rookery_fleet::{
+    Agent, LEASE, LOG_FILE, Lent,
+    bus::{self, Bus, NatsBus},
+};
 use rookery_host::parse_cpu_list;
 
 use crate::{
@@ -26,8 +29,13 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Code, Failure> {
             .filter(|cpus| !cpus.is_empty())
             .ok_or_else(|| Failure::new(Code::Usage, format!("`{list}` is no list of CPUs")))
     });
+    let stdio = bus::stdio().map_err(unusable)?;
+    let bus: Box<dyn Bus> = match args.dial {
+        true => Box::new(dialed(&stdio)?),
+        false => Box::new(stdio),
+    };
     let agent = Agent {
-        bus: &bus::stdio().map_err(unusable)?,
+        bus: bus.as_ref(),
         directory,
         lent: Lent {
             cpus: cpus.transpose()?,
@@ -43,4 +51,11 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Code, Failure> {
     served
         .map(|_| Code::Done)
         .map_err(|error| Failure::from_error(Code::Host, &error))
+}
+
+fn dialed(stdio: &dyn Bus) -> Result<NatsBus, Failure> {
+    rookery_fleet::dial(stdio).map_err(|error| {
+        tracing::error!(code = error.code(), "{error}");
+        Failure::from_error(Code::Host, &error)
+    })
 }

@@ -26,6 +26,7 @@ pub(crate) fn run(command: &FleetCommand) -> Result<Code, Failure> {
         FleetCommand::Status(args) => status(args),
         FleetCommand::Logs(args) => logs(args),
         FleetCommand::Down(args) => down(args),
+        FleetCommand::Key(args) => key(&args.file),
     }
 }
 
@@ -125,6 +126,12 @@ fn down(args: &FleetArgs) -> Result<Code, Failure> {
     }
     remark_on_errors(&errors);
     Ok(code_of(&errors))
+}
+
+fn key(file: &Path) -> Result<Code, Failure> {
+    let public = rookery_fleet::make_key(file);
+    output::result(public.map_err(|error| Failure::from_error(Code::Host, &error))?);
+    Ok(Code::Done)
 }
 
 fn sentence(removed: &Removed) -> String {

@@ -101,11 +101,58 @@ fn users_of_containers_are_driven_from_two_other_hosts() {
 }
 
 #[test]
-fn a_lost_driver_ends_the_run_which_then_goes_on() {
+fn a_lost_driver_makes_its_trial_void_and_the_others_carry_its_users() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    // The test spoils the first trial.
+    let place = Place::with_planted_fault();
+    let before = host_state();
+    {
+        let hosts = PretendHosts::new(&place, 2);
+        let file = drivers(&hosts);
+        up(&hosts, &file);
+        let once = STUDY.replace("repeats = 2", "repeats = 1\nretry_void = 0");
+        let study = place.study("driven.toml", &once);
+        let mut running = Running::start(&hosts, &["run", &study, "--drivers", &file, "--json"]);
+        running.hear("load-started", 1);
+        // Its users are at work then.
+        sleep(Duration::from_secs(3));
+        kill(agent_of(&hosts, 0).expect("an agent at work"));
+        assert_eq!(running.wait(), 0);
+        let run = place.export();
+        let ends: Vec<&str> = rows(&run, "trials")
+            .iter()
+            .filter_map(|trial| trial["status"].as_str())
+            .collect();
+        assert_eq!(ends, ["void", "done"]);
+        let reason = &rows(&run, "reasons")[0];
+        assert_eq!(
+            (number(reason, "trial"), &reason["code"]),
+            (1, &"driver-lost".into())
+        );
+        // The other host has one CPU, and all users.
+        let measured = rows(&run, "measurements");
+        assert_eq!(measured.len(), 1, "{measured:?}");
+        assert_eq!(measured[0]["driver_cpus"], "1");
+        assert_eq!(number(&measured[0], "connections"), 18);
+        let noted = rows(&run, "notes").iter().any(|note| {
+            let text = note["text"].as_str().unwrap_or_default();
+            text.starts_with("the driver on host a was lost") && text.contains("from b alone")
+        });
+        assert!(noted, "{}", run["notes"]);
+        down(&hosts, &file, 2);
+    }
+    assert_host_as(&before);
+}
+
+#[test]
+fn the_loss_of_the_last_driver_ends_the_run_which_then_goes_on() {
+    if !root_tests() {
+        return;
+    }
+    // The test spoils the first trial.
+    let place = Place::with_planted_fault();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 1);

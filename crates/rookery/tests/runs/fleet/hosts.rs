@@ -225,6 +225,19 @@ impl<'p> PretendHosts<'p> {
         format!("jump = \"root@{}:{}\"", address(number), port(number))
     }
 
+    /// A NATS server in the controller's namespace, with these lines in its configuration.
+    pub(super) fn nats_server(&self, more: &str) -> NatsServer {
+        let config = self.path("nats.conf");
+        fs::write(&config, format!("listen: \"{NATS}\"\n{more}\n")).expect("written");
+        let mut server = NatsServer {
+            net: self.controller.net(),
+            config,
+            child: None,
+        };
+        server.begin();
+        server
+    }
+
     /// Write a hosts file with these entries, and give its path.
     pub(super) fn file(&self, entries: &[String]) -> String {
         let text = format!("ssh_config = \"ssh.conf\"\n{}", entries.concat());
@@ -271,6 +284,52 @@ impl<'p> PretendHosts<'p> {
 
     pub(super) fn rookery(&self, args: &[&str]) -> Output {
         self.command(args).output().expect("rookery starts")
+    }
+}
+
+/// Where the NATS server of a test is.
+pub(super) const NATS: &str = "10.77.0.1:4222";
+
+/// A NATS server that ends with its test.
+pub(super) struct NatsServer {
+    net: String,
+    config: PathBuf,
+    child: Option<Child>,
+}
+
+impl NatsServer {
+    /// Start it, and wait until it answers.
+    pub(super) fn begin(&mut self) {
+        let child = Command::new("nsenter")
+            .args([&self.net, "--", "nats-server", "-c"])
+            .arg(&self.config)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("nsenter starts");
+        self.child = Some(child);
+        let place = NATS.replace(':', "/");
+        let script = format!(
+            "for try in $(seq 200); do if exec 3<>/dev/tcp/{place}; then exit 0; fi; sleep 0.05; \
+             done 2>/dev/null; exit 1"
+        );
+        run(Command::new("nsenter")
+            .arg(&self.net)
+            .args(["bash", "-c", &script]));
+    }
+
+    /// Kill it.
+    pub(super) fn end(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().expect("killed");
+            child.wait().expect("ended");
+        }
+    }
+}
+
+impl Drop for NatsServer {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

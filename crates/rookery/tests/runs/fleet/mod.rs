@@ -2,6 +2,7 @@
 
 mod drivers;
 mod hosts;
+mod nats;
 mod spread;
 
 use std::fs;

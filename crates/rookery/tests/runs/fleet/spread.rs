@@ -45,7 +45,7 @@ vcpus = 2
 "#;
 
 /// Few users of a server in Rust, so that several hosts find room on one machine.
-fn sampled(users: &str, repeats: u32, steady: &str) -> String {
+pub(super) fn sampled(users: &str, repeats: u32, steady: &str) -> String {
     format!(
         r#"
 title = "sampled elsewhere"
@@ -92,12 +92,12 @@ pub(super) fn number(of: &Value, key: &str) -> u64 {
 
 /// Exit codes of a run that went to its end: also where its driver was disturbed in every trial, or
 /// too few users of one guest were measured to judge its limits.
-fn went_well(code: i32) -> bool {
+pub(super) fn went_well(code: i32) -> bool {
     matches!(code, 0 | 6 | 7)
 }
 
 /// Which host performed each trial.
-fn hosts_of(run: &Value) -> BTreeMap<u64, String> {
+pub(super) fn hosts_of(run: &Value) -> BTreeMap<u64, String> {
     let of_row = |row: &Value| {
         (
             number(row, "trial"),
@@ -108,7 +108,7 @@ fn hosts_of(run: &Value) -> BTreeMap<u64, String> {
 }
 
 /// Every trial of the plan has ended once, and a host is known of each.
-fn each_trial_once(run: &Value) {
+pub(super) fn each_trial_once(run: &Value) {
     let hosts = hosts_of(run);
     for trial in rows(run, "trials") {
         let id = number(trial, "trial");
@@ -167,6 +167,12 @@ impl Running {
             .take(count)
             .count();
         assert_eq!(heard, count, "the run ended early");
+    }
+
+    /// Kill it, and wait for its end.
+    pub(super) fn kill(mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("ended");
     }
 
     pub(super) fn wait(mut self) -> i32 {
@@ -359,7 +365,7 @@ fn a_host_that_is_cut_off_ends_its_load_by_itself() {
 }
 
 /// Wait until no agent is at work any more.
-fn await_agents(hosts: &PretendHosts<'_>, count: usize) {
+pub(super) fn await_agents(hosts: &PretendHosts<'_>, count: usize) {
     let began = Instant::now();
     while (0..count).any(|number| agent_of(hosts, number).is_some()) {
         assert!(began.elapsed() < PATIENCE, "agents are left");
@@ -381,8 +387,7 @@ fn a_run_whose_controller_was_killed_goes_on_and_leaves_nothing() {
         let study = place.study("sampled.toml", &sampled("4", 6, "2s"));
         let mut running = Running::start(&hosts, &["run", &study, "--spread", &file, "--json"]);
         running.hear("trial-ended", 2);
-        running.child.kill().expect("killed");
-        running.child.wait().expect("ended");
+        running.kill();
         // Without their controller agents remove their guests and end.
         await_agents(&hosts, 2);
         assert_no_guests();
@@ -395,7 +400,7 @@ fn a_run_whose_controller_was_killed_goes_on_and_leaves_nothing() {
 }
 
 /// No process of a run is left.
-fn assert_no_guests() {
+pub(super) fn assert_no_guests() {
     let left: Vec<String> = host_state()
         .into_iter()
         .filter(|thing| thing.starts_with("process "))
