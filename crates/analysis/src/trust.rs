@@ -3,12 +3,12 @@
 
 use rookery_cast::count_u32;
 use rookery_stats::{
-    Measurement, Mode, Surroundings,
+    GuestLink, Measurement, Mode, Surroundings,
     checks::Remark,
     detectable_between,
     trial_checks::{Intent, Matter, of_trial},
 };
-use rookery_store::{TrialStatus, guest_links};
+use rookery_store::{TrialRecord, TrialStatus, guest_links};
 use rookery_study::Purpose;
 
 use crate::{Run, TrialData, predict::HeldOutError, schema::data};
@@ -224,7 +224,7 @@ pub fn checks(run: &Run) -> Vec<Checked> {
             continue;
         };
         let intent = run.study_of(trial).intent();
-        let links = guest_links(&record.tunings);
+        let links = links_of(run, trial, record);
         let surroundings = Surroundings {
             host: run.header.host.facts.size(),
             programs: &record.other_programs,
@@ -249,6 +249,22 @@ pub fn checks(run: &Run) -> Vec<Checked> {
         all.retain(|checked| checked.check != CheckKind::Workload);
     }
     all
+}
+
+/// The links of all guests of a trial, once: where it has several groups, with the first of them.
+/// The interrupts of one group may be served by another.
+fn links_of(run: &Run, trial: &TrialData, record: &TrialRecord) -> Vec<GuestLink> {
+    match (run.groups.is_empty(), trial.place) {
+        (true, _) => guest_links(&record.tunings),
+        (false, 0) => run
+            .trials
+            .iter()
+            .filter(|other| other.row.trial.id == trial.row.trial.id)
+            .filter_map(|other| other.record.as_ref())
+            .flat_map(|record| guest_links(&record.tunings))
+            .collect(),
+        (false, _) => Vec::new(),
+    }
 }
 
 impl Checked {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::common::{Place, assert_host_as, host_state, root_tests};
 
-/// Two containers on CPU 0, both of which want all of it.
+/// Two containers on CPU 0, both of which want all of it: it handles every packet of both ends.
 const STUDY: &str = r#"
 title = "weights"
 seed = 5
@@ -12,6 +12,7 @@ workload = { kind = "netstream", answer_bytes = 1048576 }
 load = { users = 4, ramp_up = "100ms", settle = "900ms", steady = "3s", ramp_down = "100ms", drain = "2s", repeats = 1 }
 stack = { kind = "bundled" }
 guest = { kind = "container", memory = "128MiB per guest" }
+network = { irq = [0], gro = "off", gso = "off", tso = "off" }
 host = { guest_cpus = [0], driver_cpus = [1], overcommit = 2, other_work = 1 }
 [[layout]]
 name = "unequal"
@@ -26,7 +27,7 @@ cpu_weight = 300
 /// Each guest has the weight that was asked for, before the load and after it.
 fn weights_are_in_force(run: &Value) {
     let rows = run["tunings"].as_array().expect("settings");
-    let found: Vec<[&str; 4]> = rows
+    let mut found: Vec<[&str; 4]> = rows
         .iter()
         .filter(|row| row["name"] == "guest.cpu_weight")
         .map(|row| {
@@ -34,6 +35,9 @@ fn weights_are_in_force(run: &Value) {
                 .map(|key| row[key].as_str().unwrap_or_default())
         })
         .collect();
+    // A trial that was void is performed again.
+    found.sort_unstable();
+    found.dedup();
     assert_eq!(
         found,
         [["g1", "100", "100", "100"], ["g2", "300", "300", "300"]]
