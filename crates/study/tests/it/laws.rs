@@ -23,9 +23,8 @@ use rookery_study::{
     LayoutGroup, LinkDevice, LinkShape, Load, LoopType, Measure, Offloads, OpenLoad, OpenTimes,
     Order, OrderentryUse, Over, Override, PacketCpus, PacketPolicy, Pages, Per, PercentileWish,
     Pin, Pinning, Plan, Precision, RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchEnd,
-    SearchUse,
-    SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile, Vcpus,
-    Visit, VolumeCache, VolumeUse, WebServer, Wish, Workload,
+    SearchUse, SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile,
+    Vcpus, Visit, VolumeCache, VolumeUse, WebServer, Wish, Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
