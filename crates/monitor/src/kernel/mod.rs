@@ -6,22 +6,21 @@ mod memory;
 mod network;
 mod series;
 mod stacks;
+mod text;
 mod waits;
 
-use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use rookery_guest::ProcessProbe;
 use rookery_host::Cgroups;
 use rookery_stats::{KernelCount, KernelCounter};
 
 pub(crate) use self::series::{MemoryReading, MemorySource, memory_sources};
-use self::{groups::MemoryGroup, stacks::Stack};
+use self::{groups::MemoryGroup, stacks::Stack, text::text};
 use crate::{LoadState, SamplerConfig, affinity::stay_on};
 
 /// Counts that are kept: a lab of hundreds of guests has thousands of interfaces.
 const MOST_COUNTS: usize = 4096;
-/// More of a file of `/proc` is not read.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// Counts by what they are for.
 type Counts = BTreeMap<(String, KernelCounter), u64>;
@@ -81,18 +80,18 @@ fn read(proc: &Path, sources: &Sources) -> Counts {
         take(&cpu, found);
     }
     for group in &sources.groups {
-        let of_group = |name: &str| self::text(&group.place.join(name));
+        let of_group = |name: &str| text::text(&group.place.join(name));
         let counts = groups::parse_memory_stat(&of_group("memory.stat"));
         take(&group.name, counts);
         for resource in memory::PRESSURES {
             let place = group.pressure.iter();
             let files = place.map(|place| place.join(format!("{}.pressure", resource.file)));
-            let pressure: String = files.map(|file| self::text(&file)).collect();
+            let pressure: String = files.map(|file| text::text(&file)).collect();
             take(&group.name, memory::parse_pressure(&pressure, resource));
         }
     }
     for stack in &sources.stacks {
-        let of_stack = |name: &str| self::text(&stack.place.join("net").join(name));
+        let of_stack = |name: &str| text::text(&stack.place.join("net").join(name));
         take(&stack.name, network::parse_tcp(&of_stack("snmp")));
         take(&stack.name, network::parse_tcp(&of_stack("netstat")));
         let mut sockets = network::parse_sockets(&of_stack("sockstat"));
@@ -106,17 +105,6 @@ fn read(proc: &Path, sources: &Sources) -> Counts {
         }
     }
     counts
-}
-
-/// The text of a file; nothing where it is not there.
-fn text(path: &Path) -> String {
-    let mut bytes = Vec::new();
-    match File::open(path) {
-        // What could be read before an error counts: some kernels end pressure files with one.
-        Ok(file) => drop(file.take(MOST_BYTES).read_to_end(&mut bytes)),
-        Err(_) => return String::new(),
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// By how much counts grew. Zeros of CPUs and interfaces are left out: there are many, and they say

@@ -6,7 +6,7 @@ use rookery_guest::ProcessProbe;
 use rookery_host::Cgroups;
 use rookery_stats::{KernelCounter, MemoryRates, PressureShares, ReclaimRates};
 
-use super::{groups, memory, text};
+use super::{groups, memory, text::text};
 
 /// Where the kernel tells of the memory of something.
 #[derive(Clone, Debug, PartialEq, Eq)]

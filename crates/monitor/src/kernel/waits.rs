@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use rookery_guest::ProcessProbe;
 use rookery_stats::{KernelCount, KernelCounter};
 
-use super::text;
+use super::text::text;
 
 /// Most threads of a guest that are read; of a guest with more nothing is said.
 const MOST_THREADS: usize = 4096;
