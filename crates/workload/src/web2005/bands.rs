@@ -6,6 +6,8 @@ use super::{Model, PageType};
 
 /// Bytes per second that one user receives at most, in the original.
 pub const RATE_BYTES_PER_S: u64 = 100_000;
+/// The first byte of a page is late after this time, us, where it is judged.
+pub const FIRST_BYTE_US: u64 = 500_000;
 /// A download is good from this share of the rate on, and tolerable from the other.
 const GOOD_SHARE: f64 = 0.99;
 const TOLERABLE_SHARE: f64 = 0.95;

@@ -2,7 +2,7 @@
 //! more.
 
 use super::{
-    Chain, ModernBrowser, PageCount, PageRow, Web2005Counters,
+    Chain, FIRST_BYTE_US, ModernBrowser, PageCount, PageRow, Web2005Counters,
     rules::{Rules, Scope},
 };
 
@@ -63,7 +63,7 @@ fn first_byte(counters: &Web2005Counters, rows: &[PageRow]) -> Option<Criterion>
         .filter_map(|(row, share)| Some((row.name, share?)))
         .max_by(|one, other| one.1.total_cmp(&other.1));
     let most = ModernBrowser::LATE_PERCENT;
-    let limit_ms = ModernBrowser::FIRST_BYTE_US / 1_000;
+    let limit_ms = FIRST_BYTE_US / 1_000;
     let found = match worst {
         Some((name, share)) => format!(
             "{share:.1} % of the worst page type, {name}, came after more than {limit_ms} ms (at \

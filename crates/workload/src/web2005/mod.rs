@@ -33,7 +33,7 @@ mod user;
 mod walk;
 
 pub use answer::{FileCheck, WebFault, check_page};
-pub use bands::{Band, Bands, RATE_BYTES_PER_S};
+pub use bands::{Band, Bands, FIRST_BYTE_US, RATE_BYTES_PER_S};
 pub use besim::ledger;
 pub use calendar::{Day, http_date, parse_http_date};
 pub use catalogue::web_index;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Band, ModernBrowser};
+use super::bands::{Band, FIRST_BYTE_US};
 
 /// What is counted of one page type in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ impl PageCount {
                 self.fresh += delivered.fresh;
                 self.body_bytes += delivered.body_bytes;
                 self.first_byte_us += delivered.first_byte_us;
-                let is_late = delivered.first_byte_us > ModernBrowser::FIRST_BYTE_US;
+                let is_late = delivered.first_byte_us > FIRST_BYTE_US;
                 self.late_first_bytes += u64::from(is_late);
             }
             PageOutcome::Invalid => self.invalid += 1,

@@ -37,8 +37,6 @@ impl ModernBrowser {
     pub const TICKET_PERCENT: u8 = 50;
     /// Of a hundred downloads, those that ask for the second half of the file, as after a break.
     pub const RESUMED_DOWNLOAD_PERCENT: u8 = 10;
-    /// A first byte is late after this time, us.
-    pub const FIRST_BYTE_US: u64 = 500_000;
     /// Most pages whose first byte is late, percent: the 95th percentile has to be in time.
     pub const LATE_PERCENT: f64 = 5.0;
     /// How long a server lets browsers use an embedded file without asking again, s.
