@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::{
     common::{Place, assert_host_as, code, host_state, root_tests, text},
     images::{SECRET, holds_no_secret},
+    machines::long_tests,
     records::container_study,
 };
 
@@ -119,7 +120,7 @@ command = ["python3", "/srv/records.py", "serve", "/var/lib/records/all", "--lis
 
 #[test]
 fn an_image_of_umoci_runs_in_a_machine() {
-    if !root_tests() {
+    if !long_tests() {
         return;
     }
     let place = Place::new();
