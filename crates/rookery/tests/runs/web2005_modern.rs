@@ -31,10 +31,7 @@ fn browsers_of_today_keep_files_resume_sessions_and_get_compressed_pages() {
     assert!(of("cached_objects") > of("objects"));
     assert!(of("mean_first_byte_ms") > 0.0);
     let told = place.tables();
-    assert!(
-        told.contains("browsers of today with a cache, which 80 % of the sessions begin with"),
-        "{told}"
-    );
+    assert!(told.contains("begin with a cache"), "{told}");
     assert!(told.contains("TLS"), "{told}");
     let operations = run["operations"].as_array().expect("operations");
     assert!(operations.iter().any(|row| row["operation"] == "download"));

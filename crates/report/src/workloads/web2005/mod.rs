@@ -212,6 +212,7 @@ pub(super) fn brief(run: &Run) -> Brief {
     };
     let tables = [
         figures(&windows),
+        browsers(&windows),
         pages::brief_table(&windows),
         index(&windows),
     ];
