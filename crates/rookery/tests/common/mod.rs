@@ -373,6 +373,15 @@ pub(crate) fn processes_of(child: &Child, name: &str) -> Vec<u32> {
     own.collect()
 }
 
+/// Whether tests that measure for minutes are to run (`ROOKERY_LONG_TESTS=1`), as root.
+pub(crate) fn long_tests() -> bool {
+    let wanted = std::env::var("ROOKERY_LONG_TESTS").is_ok_and(|value| value == "1");
+    if !wanted {
+        eprintln!("SKIPPED: it measures for minutes; ROOKERY_LONG_TESTS=1 runs it");
+    }
+    wanted && root_tests()
+}
+
 /// Whether the root tests are to run. They must not be skipped silently: only an explicit wish
 /// skips them.
 pub(crate) fn root_tests() -> bool {

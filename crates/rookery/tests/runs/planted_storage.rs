@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Place, root_tests, text};
+use crate::common::{Place, long_tests, text};
 
 /// Attempts: a busy machine makes trials void and intervals wide.
 const ATTEMPTS: u32 = 3;
@@ -77,7 +77,7 @@ impl Found {
 
 #[test]
 fn limits_on_writes_are_found_and_one_that_is_never_reached_is_not() {
-    if !root_tests() {
+    if !long_tests() {
         return;
     }
     let place = Place::new();

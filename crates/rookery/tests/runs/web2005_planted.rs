@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    common::{Place, code, root_tests, text, went_to_its_end},
+    common::{Place, code, long_tests, text, went_to_its_end},
     drive::App,
 };
 
@@ -51,7 +51,7 @@ fn at(line: &Value, load: f64) -> f64 {
 
 #[test]
 fn the_series_of_one_server_finds_its_serial_section_and_small_servers_pass_it() {
-    if !root_tests() {
+    if !long_tests() {
         return;
     }
     let shipped = include_str!("../../../../studies/web-serial.toml");
