@@ -20,7 +20,7 @@ pub(crate) enum FleetCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct FleetKeyArgs {
-    /// File for the seed, which `credentials` of [nats] names
+    /// File for the seed, which `credentials` in the hosts file names
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }
