@@ -64,8 +64,9 @@ fn missing_for_link(asked: AskedLink<'_>) -> Vec<Lack> {
                 first_words(&error)
             );
             let help = format!(
-                "modprobe {device}, build a kernel that has what is refused, or write `device = \
-                 \"veth\"` in [network] without these settings"
+                "load what is refused (modprobe {device}; for delay and loss modprobe sch_netem), \
+                 build a kernel that has it, or write `device = \"veth\"` in [network] without \
+                 these settings"
             );
             Lack::new(what, help)
         })
