@@ -44,7 +44,7 @@ fn checks(steps: &mut Steps) -> Result<(), String> {
     steps.cargo("build of tests", &build, &[])?;
     // All of them, that one run shows all that fails.
     let tests = [&tests[..], &["--no-fail-fast"]].concat();
-    steps.tests("tests", &tests, &machines())?;
+    steps.tests("tests", &tests, &environment())?;
     steps.own("fuzz", || crate::fuzz::run(&[]))?;
     let program = crate::root::target().join("debug/rookery");
     let templates = crate::root::target().join("tmp/templates");
@@ -88,12 +88,13 @@ fn lints(steps: &mut Steps, name: &'static str, features: &[&str]) -> Result<(),
 /// does all.
 const CHAOS: [&str; 2] = ["--kinds", "containers,volumes,database,settings,lamp"];
 
-/// How many tests boot machines: a few, unless the caller says otherwise.
-fn machines() -> Vec<(&'static str, &'static str)> {
-    match std::env::var_os("ROOKERY_VM_TESTS") {
-        Some(_) => Vec::new(),
-        None => vec![("ROOKERY_VM_TESTS", "few")],
-    }
+/// What tests are told, unless the caller says otherwise: how many of them boot machines, and how
+/// many go on at the same time. Most wait for the end of a small load, so that four keep two CPUs no
+/// busier than builds do; those that measure take their turn alone.
+fn environment() -> Vec<(&'static str, &'static str)> {
+    let defaults = [("ROOKERY_VM_TESTS", "few"), ("RUST_TEST_THREADS", "4")];
+    let unsaid = |(name, _): &(&'static str, _)| std::env::var_os(name).is_none();
+    defaults.into_iter().filter(unsaid).collect()
 }
 
 /// The same rules by cargo-deny, only where it is installed.

@@ -22,6 +22,7 @@ pub mod best;
 pub mod capacity;
 pub mod compare;
 pub mod cpu;
+pub mod cpu_speed;
 pub mod distribution;
 pub mod effects;
 pub mod estimate;

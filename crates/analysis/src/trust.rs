@@ -11,7 +11,7 @@ use rookery_stats::{
 use rookery_store::{TrialRecord, TrialStatus, guest_links};
 use rookery_study::Purpose;
 
-use crate::{Run, TrialData, predict::HeldOutError, schema::data};
+use crate::{Run, TrialData, cpu_speed::CpuSpeeds, predict::HeldOutError, schema::data};
 
 data! {
     /// Everything that says how far to trust a run.
@@ -23,6 +23,8 @@ data! {
         pub driver: Option<DriverEvidence>,
         /// Repeats of the study's points; null where none has a good trial.
         pub repeats: Option<Repeats>,
+        /// Whether the CPUs were equally fast; null where that was not looked at.
+        pub cpu_speeds: Option<CpuSpeeds>,
         /// The error of predicting the upper loads from the lower ones, or why there is none.
         pub prediction: Prediction,
     }
@@ -171,6 +173,7 @@ impl Trust {
             checks: checks(run),
             driver: driver(run),
             repeats: repeats(run),
+            cpu_speeds: CpuSpeeds::from_run(run),
             prediction: prediction(run),
         }
     }

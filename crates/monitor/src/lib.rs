@@ -7,6 +7,7 @@
 mod affinity;
 mod clocks;
 mod config;
+mod cpu_speed;
 mod databases;
 mod deaths;
 mod host;
@@ -19,6 +20,7 @@ mod samplers;
 mod schedule;
 
 pub use config::SamplerConfig;
+pub use cpu_speed::cpu_speeds;
 pub use databases::DatabaseLook;
 pub use deaths::{GuestDeath, StorageLoss};
 pub use host::host_probe;

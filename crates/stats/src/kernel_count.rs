@@ -128,6 +128,11 @@ counters! {
     SentPackets = "sent_packets",
     /// Packets that were dropped or damaged in sending.
     SentDropped = "sent_dropped",
+    /// Time of a fixed calculation on a CPU, before the load. Not counted by the kernel: it says how
+    /// fast the CPU was.
+    FixedWorkBefore = "fixed_work_before_ns",
+    /// Time of the same calculation after the load.
+    FixedWorkAfter = "fixed_work_after_ns",
 }
 
 impl KernelCounter {
@@ -143,7 +148,10 @@ impl KernelCounter {
     /// Whether it is a state at one moment, not a count that only grows.
     #[must_use]
     pub fn is_gauge(self) -> bool {
-        matches!(self, Self::TimeWait | Self::SocketMemory)
+        matches!(
+            self,
+            Self::TimeWait | Self::SocketMemory | Self::FixedWorkBefore | Self::FixedWorkAfter
+        )
     }
 }
 

@@ -20,7 +20,7 @@ impl Slowest {
     /// A line that was printed at `at`.
     ///
     /// From one result to the next is the time of a test only where tests run one at a time, as
-    /// those do that perform trials; elsewhere it is less.
+    /// those do that measure; elsewhere it is less.
     pub(super) fn line(&mut self, line: &str, at: Duration) {
         let since = at.saturating_sub(self.last).as_secs_f64();
         let line = line.trim();

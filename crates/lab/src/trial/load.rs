@@ -1,11 +1,11 @@
 //! The load of a trial, and what is seen beside it.
 
-use std::{sync::atomic::Ordering, thread, time::Duration};
+use std::{collections::BTreeSet, sync::atomic::Ordering, thread, time::Duration};
 
 use rookery_cast::count_u32;
 use rookery_driver::{DriverError, Phases};
-use rookery_monitor::{LoadSchedule, LoadState, Observations, SamplerConfig, Samplers};
-use rookery_stats::Measurement;
+use rookery_monitor::{LoadSchedule, LoadState, Observations, SamplerConfig, Samplers, cpu_speeds};
+use rookery_stats::{KernelCounter, Measurement};
 
 use super::{
     context::{TrialContext, TrialRunner},
@@ -60,14 +60,19 @@ pub(crate) fn observe(
     };
     let driver_cpus = count_u32(config.cpus.len());
     let told = LoadReporter::new(runner, trial, guests, *first.phases(), driver_cpus);
+    let used = cpus_of(trial, &config.cpus);
+    let before = cpu_speeds(&used, KernelCounter::FixedWorkBefore);
     let samplers = Samplers::new(&config, guests.guests());
-    let (measured, seen) = samplers
+    let (measured, mut seen) = samplers
         .run(guests.guests_mut(), runner.context.stop, |state| {
             told.started();
             drive_all(&loads, start_delay(runner), state, &told)
         })
         .map_err(LabError::Sampling)?;
     let mut measured = measured?;
+    seen.kernel.extend(before);
+    seen.kernel
+        .extend(cpu_speeds(&used, KernelCounter::FixedWorkAfter));
     let silent = attach(trial, &mut measured, &counts, &seen);
     Ok(Observed {
         measured,
@@ -75,6 +80,14 @@ pub(crate) fn observe(
         silent,
         drivers: loads.iter().flat_map(|load| load.facts()).collect(),
     })
+}
+
+/// The CPUs of all guests and of the drivers here, in order.
+fn cpus_of(trial: &TrialContext<'_>, drivers: &[u32]) -> Vec<u32> {
+    let guests = trial.point.each_guest();
+    let of_guests = guests.flat_map(|guest| guest.cpus().to_vec());
+    let all: BTreeSet<u32> = of_guests.chain(drivers.iter().copied()).collect();
+    all.into_iter().collect()
 }
 
 /// From the decision to start until the first user: every thread of every driver must be up by then.

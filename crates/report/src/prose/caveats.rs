@@ -8,7 +8,7 @@ use rookery_analysis::{
 use rookery_store::TrialStatus;
 use rookery_text::Zone;
 
-use super::{MOST_SENTENCES, format, limits, searches, settings, wish};
+use super::{MOST_SENTENCES, format, limits, searches, settings, trust, wish};
 
 /// One line for each point of which something is to be said; from a certain number on the rest is
 /// counted.
@@ -129,6 +129,12 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis, zone: &Zone) -> Vec<String
     let remarks = run.notes.iter().filter(|note| !of_interruption(&note.text));
     all.extend(remarks.map(|note| format!("{}: {}.", zone.to_second(&note.at), note.text)));
     all.extend(warned(&checks));
+    let speeds = analysis.trust.cpu_speeds.as_ref();
+    all.extend(
+        speeds
+            .filter(|speeds| speeds.is_notable())
+            .map(trust::cpu_speed_sentence),
+    );
     all.extend(moving_interrupts(run));
     all.extend(audit_caveats(run));
     all.extend(settings::caveat(run));

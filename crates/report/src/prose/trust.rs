@@ -2,6 +2,7 @@
 
 use rookery_analysis::{
     Analysis, Run,
+    cpu_speed::CpuSpeeds,
     estimate::EstimateBasis,
     points::PointSummary,
     scaling::Scaling,
@@ -26,6 +27,10 @@ pub(crate) fn facts(run: &Run, analysis: &Analysis) -> Vec<Fact> {
         ("Loop", Some(loop_sentence(run, &trust.checks))),
         ("Driver", trust.driver.as_ref().map(driver_sentence)),
         ("Repeats", repeats_sentence(trust.repeats.as_ref(), points)),
+        (
+            "CPU speed",
+            trust.cpu_speeds.as_ref().map(cpu_speed_sentence),
+        ),
         ("Limits", marginal(points)),
         ("Searches", blur(&analysis.searches)),
         (LAWS, laws(&analysis.scaling)),
@@ -213,6 +218,29 @@ fn repeats_sentence(repeats: Option<&Repeats>, points: &[PointSummary]) -> Optio
     Some(format!("{counts}{adaptive}.{found}"))
 }
 
+/// By how much the CPUs themselves differed from trial to trial.
+pub(crate) fn cpu_speed_sentence(speeds: &CpuSpeeds) -> String {
+    let spread = format::percent(speeds.spread());
+    let count = format::counted(speeds.trials, "good trial");
+    let Some(times) = speeds.is_notable().then(|| {
+        format!(
+            "{} beside trial {}, {} beside trial {}",
+            format::ms(speeds.fastest_us),
+            speeds.fastest_trial,
+            format::ms(speeds.slowest_us),
+            speeds.slowest_trial
+        )
+    }) else {
+        return format!(
+            "A fixed calculation beside each of {count} took the same time within {spread}."
+        );
+    };
+    format!(
+        "The CPUs were not equally fast in all trials: a fixed calculation took {times} ({spread} \
+         more). Throughput of trials may differ by as much though nothing of the system did."
+    )
+}
+
 /// Verdicts that chance may have decided.
 fn marginal(points: &[PointSummary]) -> Option<String> {
     let judged: usize = points
@@ -318,4 +346,22 @@ pub(crate) fn lines(run: &Run, analysis: &Analysis) -> Vec<String> {
         format!("Checks: {}; all others passed.", checks.join("; "))
     });
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_that_were_not_equally_fast_are_told_with_their_trials() {
+        let speeds = |slowest_us| CpuSpeeds {
+            trials: 6,
+            fastest_trial: 2,
+            fastest_us: 310.0,
+            slowest_trial: 5,
+            slowest_us,
+        };
+        insta::assert_snapshot!(cpu_speed_sentence(&speeds(372.0)), @"");
+        insta::assert_snapshot!(cpu_speed_sentence(&speeds(313.0)), @"");
+    }
 }

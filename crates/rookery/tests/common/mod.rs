@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
+mod host_state;
 pub(crate) mod orderentry;
 mod turn;
 mod voids;
@@ -19,6 +20,8 @@ use std::{
 use tempfile::TempDir;
 use turn::Turn;
 use voids::Excuses;
+
+pub(crate) use host_state::{assert_host_as, host_state};
 
 /// The niceness of what is tested.
 const PREFERENCE: &str = "-10";
@@ -42,9 +45,18 @@ impl Place {
         Self::on(Turn::alone(), Excuses::Machine)
     }
 
+    /// A place for a small load that leaves most of the machine free, by a test that looks at
+    /// nothing but its own runs: several of them have their turn at the same time. A load that
+    /// begins or ends beside a trial may also make its window unsteady.
+    pub(crate) fn among_others() -> Self {
+        Self::on(Turn::shared(), Excuses::Neighbours)
+    }
+
     fn on(turn: Turn, excuses: Excuses) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        host_state::enter(dir.path());
         Self {
-            dir: tempfile::tempdir().expect("a temporary directory"),
+            dir,
             excuses,
             _turn: turn,
         }
@@ -65,6 +77,11 @@ impl Place {
     /// A place for a run whose first trial the test itself spoils.
     pub(crate) fn with_planted_fault() -> Self {
         Self::on(Turn::alone(), Excuses::FirstTrial)
+    }
+
+    /// The same among others.
+    pub(crate) fn with_planted_fault_among_others() -> Self {
+        Self::on(Turn::shared(), Excuses::FirstTrial)
     }
 
     /// The command `rookery ARGS` in this place. Where root may have it so, it is preferred to other
@@ -261,6 +278,7 @@ pub(crate) fn metric(run: &serde_json::Value, guest: &serde_json::Value, name: &
 
 impl Drop for Place {
     fn drop(&mut self) {
+        host_state::leave(self.dir.path());
         if !std::thread::panicking() {
             let unexcused = voids::unexcused(&self.runs(), self.excuses);
             assert!(
@@ -400,86 +418,4 @@ pub(crate) fn lamp_tests() -> bool {
         return false;
     }
     true
-}
-
-/// How long the kernel may take to remove what a run let go of, on a busy machine.
-const REMOVAL_LIMIT: Duration = Duration::from_secs(5);
-
-/// The host is as it was `before`; what differs is named.
-pub(crate) fn assert_host_as(before: &BTreeSet<String>) {
-    let began = Instant::now();
-    loop {
-        let now = host_state();
-        if now == *before {
-            return;
-        }
-        let added: Vec<&String> = now.difference(before).collect();
-        let removed: Vec<&String> = before.difference(&now).collect();
-        assert!(
-            began.elapsed() < REMOVAL_LIMIT,
-            "the host is not as before: added {added:#?}, removed {removed:#?}"
-        );
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
-/// What must be the same on the host before and after: network namespaces, mounts, cgroups, links,
-/// labelled processes.
-pub(crate) fn host_state() -> BTreeSet<String> {
-    let mut state = BTreeSet::new();
-    let mut add = |kind: &str, lines: String| {
-        state.extend(lines.lines().map(|line| format!("{kind} {line}")))
-    };
-    add(
-        "netns",
-        fs::read_dir("/run/rookery/netns")
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|e| e.path().display().to_string() + "\n")
-            .collect(),
-    );
-    add(
-        "mount",
-        fs::read_to_string("/proc/self/mounts").expect("mounts"),
-    );
-    add(
-        "link",
-        fs::read_dir("/sys/class/net")
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|e| e.path().display().to_string() + "\n")
-            .collect(),
-    );
-    let mut open = vec![PathBuf::from("/sys/fs/cgroup")];
-    while let Some(dir) = open.pop() {
-        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.components().any(|part| part.as_os_str() == "rookery") {
-                add("cgroup", path.display().to_string());
-            }
-            if path.is_dir() && !path.is_symlink() && path.components().count() < 9 {
-                open.push(path);
-            }
-        }
-    }
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
-        if environ
-            .split(|byte| *byte == 0)
-            .any(|variable| variable.starts_with(b"ROOKERY_RUN="))
-        {
-            let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            add(
-                "process",
-                format!(
-                    "{} {}",
-                    entry.file_name().to_string_lossy(),
-                    text(&command).replace('\0', " ")
-                ),
-            );
-        }
-    }
-    state
 }

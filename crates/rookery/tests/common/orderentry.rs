@@ -89,7 +89,7 @@ pub(crate) fn assert_audits(run: &Value, guests: usize) {
 
 /// A run of so many guests ends well, with audits, counters and settings.
 pub(crate) fn runs_to_its_end(stack: &str, guest: &str, guests: u32) {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_, run) = place.done("tiny.toml", &tiny(stack, guest, guests));
     assert_audits(&run, guests as usize);
     for name in ["nopm", "logical_reads"] {
@@ -134,7 +134,7 @@ fn parent(pid: u32) -> u32 {
 /// Runs one bare guest whose server, of this process name, is killed under load: the trial fails,
 /// and no order that was told of is lost.
 pub(crate) fn killed_in_its_trial(stack: &str, server: &str) {
-    let place = Place::new();
+    let place = Place::among_others();
     let study = place.study(
         "killed.toml",
         &tiny(stack, "bare", 1).replace("steady = \"2s\"", "steady = \"20s\""),

@@ -19,8 +19,8 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The machine is this thread's alone while it lives, or its and that of others that compute, in a
-/// binary that says so (`ONE_AT_A_TIME`). A thread that has its turn may take it again.
+/// The machine is this thread's alone while it lives, or its and that of others that need little of
+/// it, in a binary that says so (`ONE_AT_A_TIME`). A thread that has its turn may take it again.
 pub(crate) struct Turn {
     /// It belongs to the thread that took it.
     _thread: PhantomData<RwLockWriteGuard<'static, ()>>,
@@ -32,7 +32,7 @@ impl Turn {
         Self::take(|| Held::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// For what only computes: whatever else goes on, its results are the same.
+    /// For what only computes, or puts a small load on: whatever else goes on, it ends the same.
     pub(crate) fn shared() -> Self {
         Self::take(|| Held::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
     }

@@ -9,6 +9,8 @@ use rusqlite::{Connection, OpenFlags};
 pub(super) enum Excuses {
     /// The machine alone.
     Machine,
+    /// Other tests beside it.
+    Neighbours,
     /// A system that does not keep up with its load.
     Overload,
     /// What the test did during the run's first trial.
@@ -36,9 +38,11 @@ fn of_run(run: &Path, excuses: Excuses) -> rusqlite::Result<Vec<String>> {
          FROM trials LEFT JOIN reasons USING (trial) LEFT JOIN measurements USING (trial)
          WHERE status = 'void' GROUP BY trial HAVING ifnull(sum(code IN ('lag', 'cpu', 'other-work')
          OR code = 'pacing' AND lag_mean_us > 1000
-         OR ?2 AND trial = 1 OR ?1 AND code IN ('steady-state', 'arrivals-dropped', 'overload')), 0) = 0",
+         OR ?2 AND trial = 1 OR ?1 AND code IN ('steady-state', 'arrivals-dropped', 'overload')
+         OR ?3 AND code = 'steady-state'), 0) = 0",
     )?;
-    let params = [Excuses::Overload, Excuses::FirstTrial].map(|one| excuses == one);
+    let others = [Excuses::Overload, Excuses::FirstTrial, Excuses::Neighbours];
+    let params = others.map(|one| excuses == one);
     let rows = statement.query_map(params, |row| {
         let (trial, reasons): (u32, Option<String>) = (row.get(0)?, row.get(1)?);
         Ok(format!("trial {trial}: {}", reasons.unwrap_or_default()))

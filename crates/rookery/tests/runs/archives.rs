@@ -123,7 +123,7 @@ fn an_image_of_umoci_runs_in_a_machine() {
     if !long_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     let archive = archive(place.dir.path());
     let secret = place.dir.path().join("secret");
@@ -153,7 +153,7 @@ fn an_image_of_umoci_is_measured_and_audited() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     let etc = fs::metadata("/etc").expect("there").permissions();
     let archive = archive(place.dir.path());

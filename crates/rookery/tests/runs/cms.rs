@@ -91,7 +91,7 @@ fn walked_as_the_matrix_says(place: &Place) {
 
 #[test]
 fn users_of_a_site_are_driven_and_audited() {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_, run) = place.done("cms.toml", &study());
     told_the_truth(&run);
     walked_as_the_matrix_says(&place);
@@ -122,7 +122,7 @@ fn four_users_of_a_site_in_php_fail_nothing_in_a_container() {
     if !(root_tests() && lamp_tests()) {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let (_, run) = place.done("cms.toml", &on_lamp("container", "prefork", ""));
     told_the_truth(&run);
     walked_as_the_matrix_says(&place);
@@ -135,7 +135,7 @@ fn switches_of_the_pages_are_in_force_and_lose_nothing() {
     }
     let switches = ", settings = { \"pages.anonymous_sessions\" = \"on\", \"pages.page_cache\" = \
                     \"on\", \"pages.compression\" = \"on\" }";
-    let place = Place::new();
+    let place = Place::among_others();
     let study = on_lamp("bare", "event", switches).replace("\"30s\"", "\"10s\"");
     let (_, run) = place.done("cms.toml", &study);
     told_the_truth(&run);
@@ -150,7 +150,7 @@ fn switches_of_the_pages_are_in_force_and_lose_nothing() {
 
 #[test]
 fn a_switch_that_pages_do_not_have_is_refused_with_the_nearest() {
-    let place = Place::new();
+    let place = Place::among_others();
     let wrong = on_lamp(
         "bare",
         "prefork",
@@ -203,7 +203,7 @@ fn too_many_wrong_passwords_keep_users_out_and_are_told_apart() {
         assert!(study.contains(from), "{from}");
         study = study.replacen(from, to, 1);
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let (_, run) = place.done("blocked.toml", &study);
     assert_eq!(audit(&run)["consistent"], true, "{}", run["audits"]);
     let settings = run["tunings"].as_array().expect("settings");
@@ -230,14 +230,14 @@ fn no_node_of_a_site_in_php_is_lost_by_a_kill() {
     if !(root_tests() && lamp_tests()) {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     loses_nothing(&place, &on_lamp("container", "prefork", ""), "mariadbd");
 }
 
 /// The site is killed in the midst of it.
 #[test]
 fn no_node_that_a_user_was_told_of_is_lost_by_a_kill() {
-    let place = Place::new();
+    let place = Place::among_others();
     let study = study().replace("steady = \"6s\"", "steady = \"30s\"");
     loses_nothing(&place, &study, "program");
 }

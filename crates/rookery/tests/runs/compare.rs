@@ -1,7 +1,7 @@
 //! Stored runs against each other: runs of one study show no difference, a slow-down that was
 //! planted is found with its sign, and exit codes say so.
 
-use crate::common::{Place, code, text, went_to_its_end};
+use crate::common::{Place, code, long_tests, text, went_to_its_end};
 
 /// One guest under two loads that keep it busy; `stack` goes below `[stack]`.
 fn study(repeats: u32, think_time: &str, stack: &str) -> String {
@@ -83,6 +83,9 @@ fn overall<'a>(told: &'a serde_json::Value, metric: &str) -> (&'a str, f64) {
 /// defect.
 #[test]
 fn runs_of_one_study_do_not_differ_and_a_planted_slow_down_is_found() {
+    if !long_tests() {
+        return;
+    }
     let mut seen = Vec::new();
     for _ in 0..3 {
         let place = Place::new();

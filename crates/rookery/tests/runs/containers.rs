@@ -16,7 +16,7 @@ fn containers_with_fractional_vcpus_walk_the_whole_road_and_leave_nothing() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     let (_, run) = place.done("tiny.toml", &tiny_study("container", "0.25", ""));
     for audit in run["audits"].as_array().expect("audits") {
@@ -75,7 +75,7 @@ fn a_namespace_that_somebody_else_makes_is_in_no_runs_way() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     let was_there = Path::new(IP_NETNS).exists();
     let name = format!("x-{}", std::process::id());

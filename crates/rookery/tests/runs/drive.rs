@@ -365,7 +365,7 @@ fn words_are_learned_from_the_pages_themselves() {
 
 #[test]
 fn the_original_format_prints_the_original_lines() {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_app, port) = app(&place, "corrected");
     let file = place.dir.path().join("driver.txt");
     let lines = format!(

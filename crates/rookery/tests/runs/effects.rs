@@ -2,7 +2,7 @@
 //! its sign and an interval without zero, one that cannot matter with an effect that is small
 //! beside it.
 
-use crate::common::{Place, root_tests, text};
+use crate::common::{Place, long_tests, root_tests, text};
 
 /// One LAMP container under a load that wants more than one web server process; `extra` goes below
 /// `[stack.settings]`.
@@ -21,8 +21,8 @@ new_customers = 0.0
 [load]
 users = {users}
 ramp_up = "200ms"
-settle = "1s"
-steady = "3s"
+settle = "500ms"
+steady = "2s"
 ramp_down = "100ms"
 timeout = "20s"
 repeats = {repeats}
@@ -144,7 +144,7 @@ fn too_few_workers_and_a_placebo_are_told_apart() {
 
 #[test]
 fn a_buffer_pool_smaller_than_the_database_is_found() {
-    if !root_tests() {
+    if !long_tests() {
         return;
     }
     let settings = "\"mariadb.innodb_buffer_pool_size\" = [\"8MiB\", \"256MiB\"]";

@@ -120,7 +120,7 @@ fn rows<'a>(of: &'a Value, key: &str) -> &'a Vec<Value> {
 
 #[test]
 fn a_system_that_runs_already_is_measured_audited_and_left_alone() {
-    let place = Place::new();
+    let place = Place::among_others();
     let mut application = Application::start();
     let before = host_state();
     let marked = application.path("reset-was-here");
@@ -164,7 +164,7 @@ fn a_system_that_runs_already_is_measured_audited_and_left_alone() {
 /// A workload that the study writes down: what a user is told of counts for the audit.
 #[test]
 fn operations_of_the_study_are_driven_and_counted() {
-    let place = Place::new();
+    let place = Place::among_others();
     let application = Application::start();
     let (records, loaded) = (application.path("records.txt"), application.path("loaded"));
     let more = application.process_key()
@@ -226,7 +226,7 @@ fn failed(place: &Place, name: &str, study: &str) -> String {
 
 #[test]
 fn an_audit_that_finds_something_else_fails_the_trial() {
-    let place = Place::new();
+    let place = Place::among_others();
     let application = Application::start();
     let records = application.path("records.txt");
     for (name, audit, wanted) in [
@@ -268,7 +268,7 @@ fn an_audit_that_finds_something_else_fails_the_trial() {
 
 #[test]
 fn a_system_that_ends_under_load_is_a_death() {
-    let place = Place::new();
+    let place = Place::among_others();
     let application = Application::start();
     let pid = application.process.id();
     let kill = format!(
@@ -281,7 +281,7 @@ fn a_system_that_ends_under_load_is_a_death() {
 
 #[test]
 fn what_is_not_there_or_not_ours_is_refused_before_the_load() {
-    let place = Place::new();
+    let place = Place::among_others();
     let application = Application::start();
     let foreign = application.study("").replace("127.0.0.1", "192.0.2.1");
     let path = place.study("foreign.toml", &foreign);

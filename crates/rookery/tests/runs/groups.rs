@@ -119,7 +119,7 @@ fn rows<'r>(run: &'r Value, table: &str) -> &'r [Value] {
 
 #[test]
 fn a_shop_and_a_database_run_side_by_side_in_one_tile_and_in_two() {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_, run) = place.done("tile.toml", &format!("{HEAD}{TILE}"));
     // Two points, two groups each.
     let trials = rows(&run, "trials");
@@ -169,7 +169,7 @@ fn a_container_runs_beside_bare_guests() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let mixed = TILE
         .replace("tiles = [1, 2]\n", "")
         .replace("users = 4", "users = 4\nkind = \"container\"");
@@ -204,7 +204,7 @@ fn killed_and_resumed(place: &Place, study: &str) -> Value {
 
 #[test]
 fn a_tile_that_was_killed_goes_on() {
-    let place = Place::new();
+    let place = Place::among_others();
     let run = killed_and_resumed(&place, &format!("{HEAD}{TILE}"));
     let trials = rows(&run, "trials");
     assert!(
@@ -228,7 +228,7 @@ fn web_servers_share_the_database_of_another_guest() {
         return;
     }
     for web_guests in [1, 2] {
-        let place = Place::new();
+        let place = Place::among_others();
         let (_, run) = place.done("tiers.toml", &tiers(web_guests));
         // The database is the last guest, and holds what the users of all others were told.
         let last = format!("\"g{}\"", web_guests + 1);
@@ -253,7 +253,7 @@ fn tiers_that_were_killed_go_on() {
     if !(root_tests() && lamp_tests()) {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let run = killed_and_resumed(&place, &tiers(1));
     let status = &rows(&run, "trials")[0]["status"];
     assert!(status == "done" || status == "void", "{run}");

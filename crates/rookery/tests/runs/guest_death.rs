@@ -43,7 +43,7 @@ fn own_run(child: &Child) -> Option<String> {
 }
 
 fn killed_in_its_trial(kind: &str) {
-    let place = Place::new();
+    let place = Place::among_others();
     let study = tiny_study(kind, "1", "")
         .replace("guests = [1, 2]", "guests = 1")
         .replace("repeats = 1", "repeats = 2");

@@ -60,7 +60,7 @@ fn operation<'m>(measurement: &'m Value, name: &str) -> &'m Value {
 
 #[test]
 fn a_workload_file_drives_a_server_that_runs() {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_app, port) = app(&place, "corrected");
     let workload = shop(&place);
     let target = format!("http://127.0.0.1:{port}");
@@ -90,7 +90,7 @@ fn a_workload_file_drives_a_server_that_runs() {
 
 #[test]
 fn what_is_wrong_with_a_workload_file_or_its_site_is_told() {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_app, port) = app(&place, "corrected");
     let workload = shop(&place);
     let wrong = place.dir.path().join("wrong.toml");
@@ -164,7 +164,7 @@ vcpus = 1
 
 #[test]
 fn a_workload_file_goes_through_the_whole_laboratory() {
-    let place = Place::new();
+    let place = Place::among_others();
     let text_of = study(&place);
     let path = place.study("shop-study.toml", &text_of);
     let plan = place
@@ -222,7 +222,7 @@ fn a_workload_file_goes_through_the_whole_laboratory() {
 
 /// The same on the distribution's Apache, PHP and MariaDB, in containers or machines.
 fn on_lamp(kind: &str, memory: &str) {
-    let place = Place::new();
+    let place = Place::among_others();
     let text_of = study(&place)
         .replace("kind = \"embedded\"", "kind = \"lamp\"")
         .replace("kind = \"bare\"", &format!("kind = \"{kind}\""))
@@ -358,7 +358,7 @@ fn a_search_finds_the_rate_that_a_server_carries() {
 
 #[test]
 fn a_search_that_cannot_be_is_refused() {
-    let place = Place::new();
+    let place = Place::among_others();
     let file = place.dir.path().join("w.toml");
     fs::write(&file, "[[operation]]\nname = \"get\"\npath = \"/\"\n").expect("a file");
     let refused = |more: &[&str], said: &str| {

@@ -14,13 +14,13 @@ const APPLICATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/applicatio
 /// The value that nothing of a run may hold.
 pub(crate) const SECRET: &str = "3eb7-a-secret-of-the-test";
 
-/// A place with the application and a file that holds the secret; nothing where only root's tests
+/// The place with the application and a file that holds the secret; nothing where only root's tests
 /// are wanted not to run.
 fn place() -> Option<Place> {
     if !root_tests() {
         return None;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     fs::copy(APPLICATION, place.dir.path().join("records.py")).expect("copied");
     fs::write(secret_file(&place), format!("{SECRET}\n")).expect("written");
     Some(place)

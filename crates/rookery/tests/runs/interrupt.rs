@@ -14,7 +14,7 @@ use crate::common::{
 
 #[test]
 fn an_interrupted_run_cleans_up_and_goes_on() {
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     let study = place.study("tiny.toml", &tiny_study("bare", "1", ""));
     let mut child = place

@@ -59,7 +59,7 @@ fn bare_lamp_guests_walk_the_whole_road_and_leave_nothing() {
     if !lamp_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     let run = performed(&place, &lamp_study("bare", "1"));
     orders_agree(&run, 3);
@@ -79,7 +79,7 @@ fn lamp_containers_with_fractional_vcpus_walk_the_whole_road_and_leave_nothing()
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     let study = lamp_study("container", "0.5").replace(
         "kind = \"lamp\"",
@@ -122,7 +122,7 @@ fn a_killed_lamp_guest_has_every_order_that_its_users_were_told_of() {
     if !lamp_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let study = lamp_study("bare", "1")
         .replace("guests = [1, 2]", "guests = 1")
         .replace("steady = \"1s\"", "steady = \"6s\"");
@@ -169,7 +169,7 @@ fn guests_come_up_answer_and_go_in_a_rehearsal() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     let study = place.study("lamp.toml", &lamp_study("container", "0.5"));
     for database in [&[][..], &["--without-database"]] {

@@ -235,7 +235,7 @@ fn two_runs_share_the_work_of_one_database() {
     if !lamp_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let study = study(&place, "bare", "\"512MiB per guest\"");
     let templates = own_templates(&place);
     let start = |_| {
@@ -272,7 +272,7 @@ fn two_runs_share_the_work_of_one_database() {
 
 #[test]
 fn waiting_for_another_builder_ends_with_ctrl_c() {
-    let place = Place::new();
+    let place = Place::among_others();
     let templates = own_templates(&place);
     fs::create_dir(&templates).expect("made");
     let other = File::open(&templates).expect("there");
@@ -293,7 +293,7 @@ fn a_guest_without_enough_memory_says_so_and_the_run_goes_on() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let study = study(
         &place,
         "container",
@@ -339,7 +339,7 @@ fn a_host_without_mmdebstrap_is_told_so_before_anything_is_made() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let study = study(&place, "container", "\"512MiB per guest\"");
     let bin = place.dir.path().join("bin");
     fs::create_dir(&bin).expect("made");

@@ -26,7 +26,7 @@ fn rows<'r>(run: &'r Value, table: &str) -> &'r [Value] {
 
 #[test]
 fn databases_are_loaded_and_nothing_else() {
-    let place = Place::new();
+    let place = Place::among_others();
     let file = place.study("load.toml", &study());
     for _ in 0..2 {
         let output = place
@@ -112,7 +112,7 @@ fn servers_are_loaded_in_their_guests_and_in_templates() {
     if !database_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let with_users = tiny("mariadb", "bare", 1);
     let alone = with_users.replace("[load]", "[measure]\nload_time = true\n\n[load]");
     let (_, run) = place.done("alone.toml", &alone);

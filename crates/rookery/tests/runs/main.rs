@@ -1,6 +1,6 @@
-//! Tests that perform trials, build templates or change the host: one at a time, because a trial
-//! beside another accuses its driver, and because many look at the whole host before and after.
-//! [`common::Place`] holds the turn.
+//! Tests that perform trials, build templates or change the host. Those that measure, or change what
+//! all share, go on one at a time, because a trial beside another accuses its driver; those that put
+//! a small load on go on together. [`common::Place`] holds the turn.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -8,6 +8,7 @@ mod common;
 mod archives;
 mod ceiling;
 mod cms;
+mod cms_wordpress;
 mod compare;
 mod containers;
 mod drive;
@@ -52,7 +53,6 @@ mod web2005_planted;
 mod web2005_tls;
 mod weights;
 mod wish;
-mod wordpress;
 
-/// A trial wants the machine to itself.
+/// A trial that measures wants the machine to itself.
 const ONE_AT_A_TIME: bool = true;

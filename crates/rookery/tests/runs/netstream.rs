@@ -95,7 +95,7 @@ fn costs_add_up(run: &Value, guest: &Value, amount: &str) {
 
 #[test]
 fn exchanges_are_counted_and_their_cpu_time_with_them() {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_, run) = place.done("small.toml", &study("bare", 100, "[1, 5]", ""));
     proof_holds(&run, 100);
     for guest in rows(&run, "guests") {
@@ -129,7 +129,7 @@ fn each_exchange_may_open_a_connection() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let wanted = study("container", 100, "2", "").replace(
         "answer_bytes = 100",
         "answer_bytes = 100\nrequest_bytes = 50\nconnection = \"new\"",
@@ -261,7 +261,7 @@ fn tunnels_carry_streams_and_leave_nothing() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     let network = "[network]\ndevice = [\"macvlan\", \"vxlan\"]\nmtu = 9000\n";
     let (_, run) = place.done("tunnel.toml", &study("container", 1 << 20, "2", network));

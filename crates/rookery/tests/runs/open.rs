@@ -10,7 +10,7 @@ fn open_study(load: &str) -> String {
 
 #[test]
 fn visitors_arrive_order_and_leave() {
-    let place = Place::new();
+    let place = Place::among_others();
     let study = place.study(
         "open.toml",
         &open_study("model = \"open\"\nrate = \"40 per host\"\narrivals = \"uniform\""),
@@ -60,7 +60,7 @@ fn visitors_arrive_order_and_leave() {
 
 #[test]
 fn visitors_stay_for_several_orders() {
-    let place = Place::new();
+    let place = Place::among_others();
     let load = "model = \"partly-open\"\nrate = 20\nacts = 3\nprecision = \"batched\"";
     let study = place.study("stay.toml", &open_study(load).replace("[1, 2]", "1"));
     let output = place
@@ -84,7 +84,7 @@ fn visitors_stay_for_several_orders() {
 
 #[test]
 fn what_a_loop_type_does_not_know_is_refused_at_its_line() {
-    let place = Place::new();
+    let place = Place::among_others();
     let study = place.study(
         "mixed.toml",
         &open_study("model = \"open\"\nrate = 20\nusers = 5"),

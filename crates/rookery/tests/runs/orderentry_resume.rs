@@ -73,7 +73,7 @@ fn a_study_that_is_interrupted_while_it_sizes_the_pool_and_in_its_trial_goes_on(
     if !database_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let sized = tiny("mariadb", "bare", 1).replace("profile =", "hit_target = 0.9\nprofile =");
     let study = place.study("sized.toml", &sized);
     let run = interrupted(&place, &["run", &study, "--json"], |events| {

@@ -55,7 +55,7 @@ fn done(place: &Place, args: &[&str]) -> serde_json::Value {
 
 #[test]
 fn a_killed_server_loses_nothing_that_was_told() {
-    let place = Place::new();
+    let place = Place::among_others();
     let server = serve(&place, "127.0.0.1:0");
     let url = server.url.clone();
     let loaded = done(
@@ -115,7 +115,7 @@ fn a_killed_server_loses_nothing_that_was_told() {
 
 #[test]
 fn a_directory_that_is_not_there_is_named() {
-    let place = Place::new();
+    let place = Place::among_others();
     let output = place
         .rookery(&[
             "app",

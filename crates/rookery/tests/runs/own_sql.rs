@@ -104,7 +104,7 @@ guests = 1
 }
 
 fn runs_to_its_end(stack: &str) {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_, run) = place.done("own.toml", &study(stack, STATEMENTS));
     let audits = run["audits"].as_array().expect("audits");
     assert_eq!(audits.len(), 1, "{audits:?}");
@@ -147,7 +147,7 @@ fn statements_on_postgresql_run_and_are_audited() {
 fn refused(from: &str, to: &str) -> (i32, String) {
     let statements = STATEMENTS.replace(from, to);
     assert_ne!(statements, STATEMENTS, "{from} is there");
-    let place = Place::new();
+    let place = Place::among_others();
     let study = place.study("own.toml", &study("sqlite", &statements));
     let output = place
         .rookery(&["run", &study])
@@ -267,7 +267,7 @@ fn arrivals_see_a_database_that_stands_still_for_a_second() {
 
 #[test]
 fn a_database_that_runs_already_is_driven_by_a_workload_file() {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_database, target) = running_database(&place);
     let file = workload_file(&place);
     let drive = |more: &[&str]| {

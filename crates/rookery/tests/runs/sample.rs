@@ -100,7 +100,7 @@ fn proof_holds(run: &Value) {
 
 #[test]
 fn a_workload_of_rooms_and_registries_goes_through_the_whole_laboratory() {
-    let place = Place::new();
+    let place = Place::among_others();
     let text_of = study("bare", "");
     let path = place.study("sampled.toml", &text_of);
     told(&place, &["check", &path]);
@@ -213,7 +213,7 @@ fn a_container_serves_it_too() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     let (_, run) = place.done(
         "contained.toml",

@@ -65,7 +65,7 @@ fn a_study_on_volumes_runs_and_tells_what_was_in_force() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let text_of_study =
         tiny_study("container", "0.25", "").replace("[host]", &format!("{VOLUMES}\n[host]"));
     let study = place.study(
@@ -181,7 +181,7 @@ fn storage_is_measured_under_the_limits_of_the_study_and_kept_beside_the_run() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let limited = VOLUMES
         .replace("[\"on\", \"off\"]", "\"off\"")
         .replace("400", "100");
@@ -246,7 +246,7 @@ fn storage_is_measured_under_the_limits_of_the_study_and_kept_beside_the_run() {
 
 #[test]
 fn without_fio_the_package_is_named() {
-    let place = Place::new();
+    let place = Place::among_others();
     let done = place
         .rookery(&["host", "storage", "."])
         .env("PATH", place.dir.path())
@@ -266,7 +266,7 @@ fn a_file_system_whose_maker_is_missing_is_told_before_anything_is_made() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let xfs = "[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\n\n[host]";
     let study = place.study(
         "xfs.toml",
@@ -288,7 +288,7 @@ fn a_file_system_whose_maker_is_missing_is_told_before_anything_is_made() {
 
 #[test]
 fn the_plan_shows_storage_and_refuses_what_cannot_be() {
-    let place = Place::new();
+    let place = Place::among_others();
     let wanted = VOLUMES.replace("[\"on\", \"off\"]", "\"off\"");
     let study = place.study(
         "plan.toml",

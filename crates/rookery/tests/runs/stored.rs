@@ -31,7 +31,7 @@ fn alter(run: &std::path::Path, sql: &str) {
 
 #[test]
 fn a_run_whose_listener_leaves_goes_on_and_cleans_up() {
-    let place = Place::new();
+    let place = Place::among_others();
     let study = place.study("tiny.toml", &tiny_study("bare", "1", ""));
     let mut child = place
         .rookery(&["run", &study, "--json"])
@@ -68,7 +68,7 @@ fn a_run_whose_listener_leaves_goes_on_and_cleans_up() {
 
 #[test]
 fn a_run_keeps_its_id_when_its_directory_is_renamed() {
-    let place = Place::new();
+    let place = Place::among_others();
     let run = done(&place);
     alter(&run, "UPDATE trials SET status = 'planned' WHERE trial = 2");
     let moved = place.runs().join("my copy");
@@ -94,7 +94,7 @@ fn a_run_keeps_its_id_when_its_directory_is_renamed() {
 
 #[test]
 fn a_stored_study_beyond_the_grammar_is_not_performed() {
-    let place = Place::new();
+    let place = Place::among_others();
     let run = done(&place);
     for study in [
         "json_set(study_json, '$.guest.ready_within.secs', 18446744073709551)",
@@ -121,7 +121,7 @@ fn a_stored_study_beyond_the_grammar_is_not_performed() {
 
 #[test]
 fn a_stored_title_does_not_command_the_terminal() {
-    let place = Place::new();
+    let place = Place::among_others();
     let run = done(&place);
     alter(&run, "UPDATE run SET title = char(27) || '[31mred'");
     let output = place
@@ -212,7 +212,7 @@ fn runs_of_an_earlier_version_are_reported_exported_and_compared() {
 
 #[test]
 fn an_interrupted_run_of_an_earlier_version_is_resumed() {
-    let place = Place::new();
+    let place = Place::among_others();
     let run = earlier(&place, "interrupted", "interrupted");
     let output = place
         .rookery(&["run", "--resume", &run, "-q"])

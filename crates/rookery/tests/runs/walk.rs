@@ -4,7 +4,7 @@ use crate::common::{Place, code, measured, metric, text, tiny_study, went_to_its
 
 #[test]
 fn a_study_becomes_a_report_whose_numbers_agree_with_the_store() {
-    let place = Place::new();
+    let place = Place::among_others();
     let (told, run) = place.done("tiny.toml", &tiny_study("bare", "1", ""));
     assert!(!told.contains('\u{1b}'), "no control characters in a pipe");
 
@@ -44,7 +44,7 @@ fn a_study_becomes_a_report_whose_numbers_agree_with_the_store() {
 
 #[test]
 fn events_are_json_lines() {
-    let place = Place::new();
+    let place = Place::among_others();
     let study = place.study(
         "tiny.toml",
         &tiny_study("bare", "1", "").replace("[1, 2]", "1"),
@@ -77,7 +77,7 @@ fn events_are_json_lines() {
 
 #[test]
 fn quiet_prints_the_report_alone() {
-    let place = Place::new();
+    let place = Place::among_others();
     let study = place.study(
         "tiny.toml",
         &tiny_study("bare", "1", "").replace("[1, 2]", "1"),
@@ -95,7 +95,7 @@ fn quiet_prints_the_report_alone() {
 
 #[test]
 fn a_stored_run_is_reported_and_exported_again() {
-    let place = Place::new();
+    let place = Place::among_others();
     let study = place.study(
         "tiny.toml",
         &tiny_study("bare", "1", "").replace("[1, 2]", "1"),

@@ -19,7 +19,7 @@ fn study() -> String {
 
 #[test]
 fn three_web_workloads_are_driven_and_audited() {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_, run) = place.done("web.toml", &study());
     let audits = run["audits"].as_array().expect("audits");
     for audit in audits {
@@ -126,7 +126,7 @@ fn apache_and_php_serve_banking_in_bare_guests() {
     if !lamp_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let study = on_lamp("web-banking", "bare", "prefork", ALONE);
     let (_, run) = place.done("banking.toml", &study);
     assert!(!told_the_truth(&run).is_empty());
@@ -144,7 +144,7 @@ fn apache_and_php_fpm_serve_the_shop_and_downloads() {
         return;
     }
     for workload in ["web-ecommerce", "web-support"] {
-        let place = Place::new();
+        let place = Place::among_others();
         let study = on_lamp(workload, "bare", "event", ALONE);
         let (_, run) = place.done("event.toml", &study);
         told_the_truth(&run);
@@ -156,7 +156,7 @@ fn web_servers_in_containers_share_a_back_end_in_another() {
     if !(root_tests() && lamp_tests()) {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let study = on_lamp("web-banking", "container", "prefork", TIERS);
     let (_, run) = place.done("tiers.toml", &study);
     // The back-end is the last guest; its ledger is that of all web servers.
@@ -172,7 +172,7 @@ fn a_container_with_all_servers_serves_banking() {
     if !(root_tests() && lamp_tests()) {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let study = on_lamp("web-banking", "container", "event", ALONE);
     let (_, run) = place.done("container.toml", &study);
     assert!(!told_the_truth(&run).is_empty());
@@ -217,7 +217,7 @@ fn guests_read_the_file_set_of_their_template_and_have_no_copy() {
         if kind == "container" && !root_tests() {
             continue;
         }
-        let place = Place::new();
+        let place = Place::among_others();
         let (mut child, events) = place.under_load(&embedded(kind));
         // What each of them writes: the ledger of its back-end.
         let own = own_files(&place, data);
@@ -257,7 +257,7 @@ fn processes(place: &Place, word: &str) -> Vec<String> {
 /// Kills pages, back-end, or both under load: the ledger holds what users were told.
 fn money_is_where_users_were_told_after_kills(kind: &str) {
     for victims in [&["supervise"][..], &["besim"], &["supervise", "besim"]] {
-        let place = Place::new();
+        let place = Place::among_others();
         let study = on_lamp("web-banking", kind, "prefork", TIERS);
         let (mut child, events) = place.under_load(&study);
         let killed: Vec<String> = victims

@@ -28,7 +28,7 @@ fn standard_error(files: &PageFiles, count: u64) -> f64 {
 #[test]
 fn pages_of_an_unloaded_server_have_the_published_bytes() {
     for model in Model::ALL {
-        let place = Place::new();
+        let place = Place::among_others();
         let (_app, port) = served(&place, model.name(), &[]);
         let words = ["--settle", "2s", "--steady", "8s"];
         let guest = seen(&place, model.name(), port, &words);

@@ -17,7 +17,7 @@ layout = [{ name = "one", guests = 1 }]
 
 #[test]
 fn browsers_of_today_keep_files_resume_sessions_and_get_compressed_pages() {
-    let place = Place::new();
+    let place = Place::among_others();
     let (_, run) = place.done("modern.toml", STUDY);
     let metrics = run["metrics"].as_array().expect("metrics");
     let of = |name: &str| {

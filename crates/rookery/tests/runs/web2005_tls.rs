@@ -28,7 +28,7 @@ fn banking_is_encrypted_and_the_shop_from_the_cart_on() {
         ("web-banking", "TLS"),
         ("web-ecommerce", "TLS from the cart on"),
     ] {
-        let place = Place::new();
+        let place = Place::among_others();
         let (_, run) = place.done("tls.toml", &study(workload));
         let metrics = run["metrics"].as_array().expect("metrics");
         let of = |name: &'static str| {
@@ -61,7 +61,7 @@ fn a_certificate_of_the_user_is_served_and_must_be_trusted() {
             env!("CARGO_MANIFEST_DIR")
         )
     };
-    let place = Place::new();
+    let place = Place::among_others();
     let tls_port = free_port();
     let tls_listen = format!("127.0.0.1:{tls_port}");
     let (certificate, key) = (file("server.pem"), file("server.key"));

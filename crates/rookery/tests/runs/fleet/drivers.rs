@@ -57,7 +57,7 @@ fn users_of_containers_are_driven_from_two_other_hosts() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 2);
@@ -106,7 +106,7 @@ fn a_lost_driver_makes_its_trial_void_and_the_others_carry_its_users() {
         return;
     }
     // The test spoils the first trial.
-    let place = Place::with_planted_fault();
+    let place = Place::with_planted_fault_among_others();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 2);
@@ -152,7 +152,7 @@ fn the_loss_of_the_last_driver_ends_the_run_which_then_goes_on() {
         return;
     }
     // The test spoils the first trial.
-    let place = Place::with_planted_fault();
+    let place = Place::with_planted_fault_among_others();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 1);
@@ -180,7 +180,7 @@ fn what_cannot_be_driven_from_elsewhere_is_refused_before_anything_is_made() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let hosts = PretendHosts::new(&place, 1);
     let file = hosts.file(&[hosts.entry(0, "cpus = \"1\"")]);
     up(&hosts, &file);

@@ -21,7 +21,7 @@ fn a_fleet_comes_up_is_shown_and_leaves_nothing() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 2);
@@ -91,7 +91,7 @@ fn what_stands_against_a_host_is_said_before_any_is_touched() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let hosts = PretendHosts::new(&place, 3);
     hosts.forget_key(1);
     let unreachable = hosts.entry(2, "").replace("port = 2203", "port = 2299");
@@ -135,7 +135,7 @@ fn another_program_is_replaced_and_a_foreign_directory_is_not() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let hosts = PretendHosts::new(&place, 2);
     let file = hosts.file_of_all();
     let directory = hosts.directory(0);
@@ -176,7 +176,7 @@ fn a_user_who_is_not_root_has_an_agent_and_may_not_ask_for_root() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let hosts = PretendHosts::new(&place, 1);
     let plain = hosts.entry_of_lab(0, "memory_mib = 300");
     let refused = hosts.file(&[format!("{plain}sudo = true\n")]);

@@ -209,7 +209,7 @@ fn trials_are_shared_out_and_each_ends_once() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let hosts = PretendHosts::new(&place, 3);
     let file = hosts.file_of_all();
     let study = place.study("computed.toml", SIMULATED);
@@ -256,7 +256,7 @@ fn guests_are_measured_and_audited_where_they_live() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 2);
@@ -287,7 +287,7 @@ fn a_lost_host_makes_its_trial_void_and_another_performs_it() {
         return;
     }
     // The test spoils the first trial: that of host a.
-    let place = Place::with_planted_fault();
+    let place = Place::with_planted_fault_among_others();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 2);
@@ -332,7 +332,7 @@ fn a_host_that_is_cut_off_ends_its_load_by_itself() {
         return;
     }
     // The test spoils the first trial: that of host a.
-    let place = Place::with_planted_fault();
+    let place = Place::with_planted_fault_among_others();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 2);
@@ -378,7 +378,7 @@ fn a_run_whose_controller_was_killed_goes_on_and_leaves_nothing() {
     if !root_tests() {
         return;
     }
-    let place = Place::new();
+    let place = Place::among_others();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 2);

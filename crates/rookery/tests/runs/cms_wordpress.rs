@@ -17,7 +17,7 @@ fn studies() -> PathBuf {
 
 /// A place with the files of the study.
 fn place_with_files() -> Place {
-    let place = Place::new();
+    let place = Place::among_others();
     let beside = place.dir.path().join("wordpress");
     fs::create_dir(&beside).expect("made");
     for file in fs::read_dir(studies().join("wordpress")).expect("files") {
