@@ -139,10 +139,13 @@ fn control_groups() -> String {
             let path = entry.path();
             let parents = path.parent().into_iter().flat_map(Path::components);
             let mut parents = parents.map(|part| part.as_os_str());
+            if !path.is_dir() || path.is_symlink() {
+                continue;
+            }
             if parents.any(|part| part == "rookery") {
                 lines += &format!("{}\n", path.display());
             }
-            if path.is_dir() && !path.is_symlink() && path.components().count() < 9 {
+            if path.components().count() < 9 {
                 open.push(path);
             }
         }

@@ -165,7 +165,7 @@ fn an_image_of_umoci_is_measured_and_audited() {
         assert!(proof["acknowledged"].as_u64() > Some(0), "{proof}");
         assert_eq!(proof["found"], proof["acknowledged"], "{proof}");
     }
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
     assert_eq!(fs::metadata("/etc").expect("there").permissions(), etc);
 
     // Another image is another template, and none at all is said before anything is made.

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::common::{Place, code, host_state, text};
+use crate::common::{Place, assert_host_as, code, host_state, text};
 use crate::records::WORKLOAD;
 
 /// The application.
@@ -158,7 +158,7 @@ fn a_system_that_runs_already_is_measured_audited_and_left_alone() {
     let threads = settings.iter().find(|row| row["name"] == "stack.threads");
     assert_eq!(threads.expect("read")["effective"], "many", "{settings:?}");
     seen(&place, &run);
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
 }
 
 /// A workload that the study writes down: what a user is told of counts for the audit.

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::common::{Place, code, host_state, processes_of, root_tests, text};
+use crate::common::{Place, assert_host_as, code, host_state, processes_of, root_tests, text};
 use crate::records::container_study;
 
 /// The application.
@@ -117,7 +117,7 @@ fn an_application_of_ones_own_is_made_into_guests_and_audited() {
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let page = fs::read_to_string(page).expect("the page");
     assert!(page.contains("image") && !page.contains(SECRET));
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Place, code, host_state, metric, root_tests, text};
+use crate::common::{Place, assert_host_as, code, host_state, metric, root_tests, text};
 
 /// One guest of `kind` under two loads. Keys are not those of any default, so that what is lost on
 /// the way shows.
@@ -220,5 +220,5 @@ fn a_container_serves_it_too() {
         &study("container", "").replace("[3, 6]", "10"),
     );
     proof_holds(&run);
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
 }

@@ -6,7 +6,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::common::{Place, code, host_state, root_tests, text, tiny_study, went_to_its_end};
+use crate::common::{
+    Place, assert_host_as, code, host_state, root_tests, text, tiny_study, went_to_its_end,
+};
 use serde_json::Value;
 
 /// One guest of one vCPU: 8 ms of CPU for each order, so that about 180 users keep 300 ms.
@@ -301,7 +303,7 @@ fn the_least_memory_of_a_container_is_what_its_server_touches() {
         .output()
         .expect("rookery starts");
     assert!(went_to_its_end(&output), "{}", text(&output.stderr));
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
     let run = place.export();
     // Too little memory is an answer: the kernel kills the server, and the trial says so.
     let killed = trials(&run)
