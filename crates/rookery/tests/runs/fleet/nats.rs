@@ -62,7 +62,7 @@ fn a_restart_of_the_server_loses_no_trial() {
         each_trial_once(&run);
         let reasons = rows(&run, "reasons");
         let mut lost = reasons.iter().filter(|row| row["code"] == "host-lost");
-        assert_eq!(lost.next(), None, "{}", run["trials"]);
+        assert_eq!(lost.next(), None, "{reasons:?}");
         assert_eq!(rows(&run, "hosts").len(), 2);
         // Neither is needed to go down.
         drop(server);
