@@ -2,6 +2,7 @@
 
 mod data;
 mod driver;
+mod fleet;
 mod guests;
 mod http;
 mod isolation;
@@ -26,6 +27,7 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
     match what {
         "data" => data::run(args),
         "driver" => driver::run(args),
+        "fleet" => fleet::run(args),
         "guests" => guests::run(args),
         "http" => http::run(args),
         "isolation" => isolation::run(args),
@@ -38,8 +40,8 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "simulate" => simulate::run(args),
         "web2005" => web2005::run(args),
         _ => Err(format!(
-            "no benchmark is called `{what}`; there are data, driver, guests, http, isolation, live, \
-             load, mva, network, open, pages, simulate and web2005"
+            "no benchmark is called `{what}`; there are data, driver, fleet, guests, http, isolation, \
+             live, load, mva, network, open, pages, simulate and web2005"
         )),
     }
 }

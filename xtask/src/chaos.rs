@@ -1,6 +1,7 @@
 //! `cargo xtask chaos`: runs of every kind are killed at random moments, in random ways, and must
 //! lose nothing and leave nothing.
 
+mod fleet;
 mod interruption;
 mod kind;
 mod outcome;
@@ -9,6 +10,7 @@ mod series;
 
 use std::{fs, num::NonZeroUsize, path::PathBuf, process::Command, sync::Mutex, time::Instant};
 
+use fleet::FleetSeries;
 use kind::{RunKind, shares};
 use rookery_workload::random::{RandomSource as _, SplitMix64};
 use series::{Series, Tally};
@@ -25,7 +27,7 @@ usage: cargo xtask chaos [--kills N] [--seed S] [--kinds NAME,..] [--jobs N] [--
   --kills N       interruptions, shared among the kinds (40)
   --seed S        of moments and ways (1); the same seed draws the same
   --kinds NAME,.. containers, volumes, database, settings, lamp, cms-storage, lamp-build,
-                  machines, machines-build (all)
+                  machines, machines-build, fleet (all)
   --jobs N        kinds that are interrupted at the same time (3)
   --templates DIR where templates are kept, to spare their building (a directory of its own)
   --program FILE  the `rookery` that is interrupted (this tree's, which is built first)
@@ -146,7 +148,11 @@ fn all(series: Vec<(u32, Series<'_>)>, jobs: NonZeroUsize) -> Vec<String> {
             scope.spawn(|| {
                 while let Some((share, series)) = next() {
                     let (name, began) = (series.kind.name(), Instant::now());
-                    let told = match series.interrupt(share) {
+                    let interrupted = match series.kind {
+                        RunKind::Fleet => FleetSeries::new(series).interrupt(share),
+                        _ => series.interrupt(share),
+                    };
+                    let told = match interrupted {
                         Ok(tally) => summary(share, &tally, began.elapsed().as_secs()),
                         Err(error) => {
                             let told = format!("FAILED: {error}");
@@ -168,7 +174,7 @@ fn summary(kills: u32, tally: &Tally, seconds: u64) -> String {
     let ways: Vec<String> = tally
         .ways
         .iter()
-        .map(|(way, count)| format!("{count} {way:?}"))
+        .map(|(way, count)| format!("{count} {way}"))
         .collect();
     format!(
         "{kills} interruptions in {seconds} s ({}); {} cleans and {} killed ones, {} resumes \

@@ -6,7 +6,6 @@
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Seek, SeekFrom},
-    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread::{self, Scope, ScopedJoinHandle},
@@ -14,11 +13,10 @@ use std::{
 };
 
 use rookery_diagnosis::{Diagnosis, ErrorFields};
-use rookery_guest::{CleanOptions, DriverNetwork, TUNNEL_PORT};
-use rookery_host::{RunId, in_netns};
-use rookery_lab::{Conductor, Event, LabError, Labs, OneTrialEnd, PlanChanges};
+use rookery_guest::CleanOptions;
+use rookery_host::RunId;
+use rookery_lab::{Conductor, Event, LabError, Labs, OneTrialEnd, PlanChanges, RemoteDriver};
 use rookery_store::{RunHeader, Store};
-use rookery_web::Config;
 use rustix::{
     io::Errno,
     thread::{CpuSet, sched_setaffinity},
@@ -26,9 +24,12 @@ use rustix::{
 
 use crate::{
     bus::{Bus, BusError, End, NatsBus, NatsError},
+    carry::{CarriedPart, CarryError},
     checks::{self, Lent},
     clock::now_us,
-    message::{Answer, Build, DriveOrder, Hello, LEASE, Order, read, send},
+    guests_trial::instant_at,
+    message::{Answer, Build, DriveOrder, DriverPlace, Hello, LEASE, Order, read, send},
+    relay::{CarriedParts, RelayedDriver},
 };
 
 /// Name of the agent's log in its directory.
@@ -42,8 +43,6 @@ const RUNS: &str = "runs";
 const TEMPLATES: &str = "templates";
 /// Directory of what is kept of the networks of drivers, in the agent's.
 const DRIVERS: &str = "drivers";
-/// How long the first guest may take to accept a connection through a tunnel.
-const REACH: Duration = Duration::from_secs(2);
 /// The program in the agent's directory.
 const PROGRAM: &str = "rookery";
 /// What is copied before it is whole.
@@ -73,6 +72,8 @@ struct Service<'s> {
     cleaned: &'s [String],
     /// Set when the trial that is performed is to end.
     stop: &'s AtomicBool,
+    /// What the drivers of that trial have carried.
+    carried: &'s CarriedParts,
 }
 
 /// Why an agent ended.
@@ -111,17 +112,9 @@ pub enum AgentError {
     /// The host cannot be described or cleaned.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// A network is asked for by someone who cannot make it.
-    #[error("to drive guests on a network of their own, the agent must run as root")]
-    NotRoot,
-    /// The tunnel leads to no guest.
-    #[error("no connection to {target} through the tunnel from this host: {source}")]
-    Unreachable {
-        /// Address of the guest.
-        target: SocketAddr,
-        /// The system's reason.
-        source: io::Error,
-    },
+    /// A part of a load cannot be carried.
+    #[error(transparent)]
+    Carry(#[from] CarryError),
     /// Something stays on the host.
     #[error("not everything could be removed: {what}")]
     Left {
@@ -138,8 +131,7 @@ impl Diagnosis for AgentError {
             Self::Bus(_) => "fleet::bus",
             Self::Nats(error) => error.code(),
             Self::Lab(error) => error.code(),
-            Self::NotRoot => "fleet::not-root",
-            Self::Unreachable { .. } => "fleet::tunnel",
+            Self::Carry(error) => error.code(),
             Self::Left { .. } => "fleet::left",
         }
     }
@@ -148,12 +140,8 @@ impl Diagnosis for AgentError {
         match self {
             Self::Directory { path, .. } => Some(path.display().to_string()),
             Self::Lab(error) => error.place(),
-            Self::Cpus(_)
-            | Self::Bus(_)
-            | Self::Nats(_)
-            | Self::NotRoot
-            | Self::Unreachable { .. }
-            | Self::Left { .. } => None,
+            Self::Carry(error) => error.place(),
+            Self::Cpus(_) | Self::Bus(_) | Self::Nats(_) | Self::Left { .. } => None,
         }
     }
 
@@ -163,12 +151,7 @@ impl Diagnosis for AgentError {
             Self::Lab(error) => error.help(),
             Self::Nats(error) => error.help(),
             Self::Left { .. } => Some("`rookery clean` on that host tries again".to_owned()),
-            Self::NotRoot => {
-                Some("put `user = \"root\"` or `sudo = true` into the hosts file".to_owned())
-            }
-            Self::Unreachable { .. } => Some(format!(
-                "let UDP port {TUNNEL_PORT} pass between the hosts, in both directions"
-            )),
+            Self::Carry(error) => error.help(),
             Self::Directory { .. } | Self::Bus(_) => None,
         }
     }
@@ -189,11 +172,12 @@ impl Agent<'_> {
             self.clean_dead_runs()?
         };
         tracing::info!(busy, ?cleaned, "the agent begins");
-        let stop = AtomicBool::new(false);
+        let (stop, carried) = (AtomicBool::new(false), CarriedParts::default());
         let service = Service {
             busy,
             cleaned: &cleaned,
             stop: &stop,
+            carried: &carried,
         };
         let end = thread::scope(|scope| {
             let end = self.answer_all(scope, &service);
@@ -227,6 +211,10 @@ impl Agent<'_> {
             };
             heard = Instant::now();
             let order = read(&frame)?;
+            if let Order::Carried { driver, end } = order {
+                service.carried.put(driver, end, frame.body);
+                continue;
+            }
             if matches!(order, Order::Trial { .. } | Order::Drive(_)) {
                 let idle = work.as_ref().is_none_or(ScopedJoinHandle::is_finished);
                 if service.busy || !idle {
@@ -234,7 +222,8 @@ impl Agent<'_> {
                     continue;
                 }
                 service.stop.store(false, Ordering::Relaxed);
-                work = Some(scope.spawn(move || self.work(order, service.stop)));
+                service.carried.clear();
+                work = Some(scope.spawn(move || self.work(order, service)));
                 continue;
             }
             match self.answer(order, service) {
@@ -260,7 +249,9 @@ impl Agent<'_> {
                 service.stop.store(true, Ordering::Relaxed);
                 return Ok(true);
             }
-            Order::Trial { .. } | Order::Drive(_) | Order::Dial(_) => (Answer::Busy, Vec::new()),
+            Order::Trial { .. } | Order::Drive(_) | Order::Carried { .. } | Order::Dial(_) => {
+                (Answer::Busy, Vec::new())
+            }
             Order::Remove if busy => (Answer::Busy, Vec::new()),
             Order::Remove => (or_refused(self.remove(cleaned)), Vec::new()),
         };
@@ -270,10 +261,14 @@ impl Agent<'_> {
     }
 
     /// Do what takes as long as a load, and send what came of it.
-    fn work(&self, order: Order, stop: &AtomicBool) {
+    fn work(&self, order: Order, service: &Service<'_>) {
         let done = match order {
-            Order::Trial { header, trial } => self.perform(&header, trial, stop),
-            Order::Drive(order) => self.drive(&order, stop),
+            Order::Trial {
+                header,
+                trial,
+                drivers,
+            } => self.perform(&header, trial, &drivers, service),
+            Order::Drive(order) => self.drive(&order, service.stop),
             _ => return,
         };
         let (answer, body) = done.unwrap_or_else(|error| {
@@ -292,9 +287,10 @@ impl Agent<'_> {
         &self,
         header: &RunHeader,
         trial: u32,
-        stop: &AtomicBool,
+        drivers: &[DriverPlace],
+        service: &Service<'_>,
     ) -> Result<(Answer, Vec<u8>), AgentError> {
-        Ok(match self.trial(header, trial, stop)? {
+        Ok(match self.trial(header, trial, drivers, service)? {
             Some(store) => (Answer::TrialEnded, store),
             None => (Answer::TrialStopped, Vec::new()),
         })
@@ -311,25 +307,16 @@ impl Agent<'_> {
         if order.config.cpus.iter().any(|cpu| foreign(&cpu)) {
             return Err(AgentError::Cpus(Errno::PERM));
         }
-        let network = match order.tunnel {
-            None => None,
-            Some(_) if !rustix::process::geteuid().is_root() => return Err(AgentError::NotRoot),
-            Some(tunnel) => {
-                let made = tunnel.make_driver_network(&order.run, &self.directory.join(DRIVERS));
-                Some(made.map_err(LabError::from)?)
-            }
+        let part = CarriedPart {
+            run: &order.run,
+            config: &order.config,
+            part: order.part,
+            start: instant_at(order.start_us),
+            tunnel: order.tunnel,
+            networks: &self.directory.join(DRIVERS),
+            stop,
         };
-        let network = network.as_ref().map(DriverNetwork::path);
-        if let (Some(path), Some(guest)) = (&network, order.config.assignments.first()) {
-            reach(path, guest.target)?;
-        }
-        let config = Config {
-            network,
-            ..order.config.clone()
-        };
-        let start = instant_at(order.start_us);
-        let recording = rookery_web::run_part(&config, order.part, start, stop, &|_| {});
-        let recording = recording.map_err(LabError::Driver)?;
+        let recording = part.carry()?;
         let body = serde_json::to_vec(&recording).map_err(LabError::from)?;
         Ok((Answer::Driven, body))
     }
@@ -339,18 +326,31 @@ impl Agent<'_> {
         &self,
         header: &RunHeader,
         trial: u32,
-        stop: &AtomicBool,
+        drivers: &[DriverPlace],
+        service: &Service<'_>,
     ) -> Result<Option<Vec<u8>>, AgentError> {
+        let drivers: Vec<RelayedDriver<'_>> = drivers
+            .iter()
+            .map(|place| RelayedDriver {
+                place,
+                bus: self.bus,
+                carried: service.carried,
+            })
+            .collect();
+        let drivers: Vec<&dyn RemoteDriver> = drivers.iter().map(|driver| driver as _).collect();
         let program = std::env::current_exe().map_err(|source| self.directory_error(source))?;
         let conductor = Conductor {
             runs: self.directory.join(RUNS),
             templates: self.directory.join(TEMPLATES),
             program,
-            stop,
+            stop: service.stop,
             listener: &log,
             confirmed: Vec::new(),
             changes: PlanChanges::default(),
-            labs: Labs::Here,
+            labs: match drivers.as_slice() {
+                [] => Labs::Here,
+                drivers => Labs::DrivenFrom(drivers),
+            },
         };
         let (end, directory) = match conductor.perform_one(header, trial)? {
             OneTrialEnd::Ended(directory) => (true, directory),
@@ -495,19 +495,6 @@ fn clean(labels: Vec<RunId>) -> Result<Vec<String>, AgentError> {
         Some(what) => Err(AgentError::Left { what: what.clone() }),
         None => Ok(report.removed),
     }
-}
-
-/// See that a guest accepts connections through the network with this path.
-fn reach(network: &Path, target: SocketAddr) -> Result<(), AgentError> {
-    let connect = || TcpStream::connect_timeout(&target, REACH).map(drop);
-    let reached = in_netns(Some(network), connect).and_then(|done| done);
-    reached.map_err(|source| AgentError::Unreachable { target, source })
-}
-
-/// A moment by this host's wall clock; one that has passed is now.
-fn instant_at(time_us: i64) -> Instant {
-    let ahead_us = u64::try_from(time_us.saturating_sub(now_us())).unwrap_or(0);
-    Instant::now() + Duration::from_micros(ahead_us)
 }
 
 /// Log what happens in a trial.

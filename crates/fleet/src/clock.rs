@@ -7,6 +7,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rookery_store::HostClock;
 use serde::{Deserialize, Serialize};
 
 /// A question for the time there, and its answer; all in microseconds since 1970.
@@ -62,6 +63,26 @@ impl ClockOffset {
             bound_us: (apart.saturating_abs().saturating_add(1)) / 2,
             stepped: apart < 0,
         })
+    }
+}
+
+impl From<ClockOffset> for HostClock {
+    fn from(clock: ClockOffset) -> Self {
+        Self {
+            offset_us: clock.offset_us,
+            bound_us: clock.bound_us,
+            stepped: clock.stepped,
+        }
+    }
+}
+
+impl From<HostClock> for ClockOffset {
+    fn from(clock: HostClock) -> Self {
+        Self {
+            offset_us: clock.offset_us,
+            bound_us: clock.bound_us,
+            stepped: clock.stepped,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::{
     agent::own_build,
-    bus::{NatsServer, check_nats},
+    bus::{Bus, NatsServer, check_nats},
     clock::ClockOffset,
     error::{FleetError, HostError, HostFault},
     hosts::{HostEntry, HostsFile},
@@ -148,6 +148,23 @@ impl<'a> Fleet<'a> {
         };
         let hosts = self.hosts.hosts.iter();
         let agents = hosts.map(|host| self.agent(&ssh, host, server.as_ref()));
+        all_or_errors(agents.collect())
+    }
+
+    /// The agents of all hosts, which someone else has started: each at the other end of one of
+    /// these connections, over which no more than their begin is said where the file names a NATS
+    /// server.
+    ///
+    /// # Errors
+    /// What stands against the hosts or their NATS server, at least one error.
+    pub fn adopt(&self, buses: Vec<Box<dyn Bus>>) -> Result<Vec<RemoteAgent<'a>>, Vec<HostError>> {
+        let server = self.server()?;
+        let hosts = self.hosts.hosts.iter().zip(buses);
+        let agents = hosts.map(|(host, bus)| {
+            let agent = RemoteAgent::begin(host, bus, None, server.as_ref())?;
+            agent.expect_build(&self.build)?;
+            Ok(agent)
+        });
         all_or_errors(agents.collect())
     }
 

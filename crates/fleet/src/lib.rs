@@ -8,18 +8,23 @@
 
 mod agent;
 pub mod bus;
+mod carry;
 mod checks;
 mod clock;
 mod error;
 mod fleet;
+mod guests_trial;
 mod hosts;
+mod local_driver;
 mod message;
 mod probe;
+mod relay;
 mod remote;
 mod ssh;
 
 pub use agent::{Agent, AgentEnd, AgentError, LOG_FILE, dial};
 pub use bus::{NatsAddress, NatsError, make_key};
+pub use carry::CarryError;
 pub use checks::Lent;
 pub use clock::{ClockOffset, RoundTrip};
 pub use error::{FleetError, HostError, HostFault};
@@ -27,5 +32,6 @@ pub use fleet::{Fleet, HostState, HostStatus, Removed};
 pub use hosts::{
     HostEntry, HostsFile, HostsProblem, HostsProblems, MOST_HOSTS, NatsEntry, SSH_PORT,
 };
+pub use local_driver::LocalDriver;
 pub use message::{Build, Hello, KindCheck, LEASE};
 pub use remote::RemoteAgent;

@@ -1,7 +1,7 @@
 //! The messages between a controller and an agent. They are JSON; what an older build does not know
 //! of an answer it leaves out.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use rookery_diagnosis::ErrorFields;
 use rookery_guest::Tunnel;
@@ -10,7 +10,10 @@ use rookery_store::{HostDescription, RunHeader};
 use rookery_web::{Config, Part};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::bus::{Bus, BusError, Frame, Session};
+use crate::{
+    bus::{Bus, BusError, Frame, Session},
+    clock::ClockOffset,
+};
 
 /// An agent that hears nothing for so long ends the load, removes its guests and ends itself.
 pub const LEASE: Duration = Duration::from_secs(10);
@@ -41,11 +44,52 @@ pub(crate) enum Order {
         header: Box<RunHeader>,
         /// The number of the trial.
         trial: u32,
+        /// Those who drive its users, through the controller; none where the agent does so itself.
+        drivers: Vec<DriverPlace>,
     },
     /// Carry a part of the load of a trial.
     Drive(Box<DriveOrder>),
+    /// A driver has carried a part of the load of the agent's trial, or has not. The body is what it
+    /// recorded, as JSON.
+    Carried {
+        /// Name of the driver.
+        driver: String,
+        /// How it ended.
+        end: CarriedEnd,
+    },
     /// End the load of the trial that is performed.
     Stop,
+}
+
+/// A driver as the agent of the guests knows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DriverPlace {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its machine.
+    pub(crate) host: HostDescription,
+    /// Its address as the guests' host reaches it.
+    pub(crate) address: IpAddr,
+}
+
+/// How a driver's part of a load ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "carried", rename_all = "kebab-case")]
+pub(crate) enum CarriedEnd {
+    /// It was carried.
+    Recorded {
+        /// The driver's clock against that of the guests' host.
+        clock: Option<ClockOffset>,
+        /// By how much its start lay after the one that was asked for, microseconds.
+        start_shift_us: i64,
+    },
+    /// The driver is lost.
+    Lost {
+        /// Why, in words.
+        reason: String,
+    },
+    /// The driver cannot carry it.
+    Refused(Box<ErrorFields>),
 }
 
 /// A part of a load that an agent is to carry.
@@ -89,6 +133,18 @@ pub(crate) enum Answer {
     TrialEnded,
     /// A trial was stopped.
     TrialStopped,
+    /// One of the trial's drivers is to carry a part of its load; the start is by the agent's clock.
+    Carry {
+        /// Name of the driver.
+        driver: String,
+        /// The part.
+        order: Box<DriveOrder>,
+    },
+    /// One of the trial's drivers is to end its part.
+    EndPart {
+        /// Name of the driver.
+        driver: String,
+    },
     /// A part of a load was carried; the body is what was recorded, as JSON.
     Driven,
     /// Another controller has the agent of this host.

@@ -2,15 +2,19 @@
 
 use std::{
     fs, io,
-    net::{IpAddr, ToSocketAddrs as _},
-    sync::{Mutex, PoisonError, atomic::Ordering},
+    net::{IpAddr, Ipv4Addr, ToSocketAddrs as _},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::Ordering,
+        mpsc::{RecvTimeoutError, Sender, channel},
+    },
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use rookery_diagnosis::ErrorFields;
 use rookery_lab::{
-    DrivenPart, PartOrder, RemoteDriver, RemoteEnd, RemoteError, RemoteLab, TrialOrder,
-    own_address_towards,
+    DrivenPart, LostDriver, PartOrder, RemoteDriver, RemoteEnd, RemoteError, RemoteLab, TrialOrder,
 };
 use rookery_store::{HostClock, HostDescription, Store};
 
@@ -18,8 +22,9 @@ use crate::{
     bus::{Bus, BusError, End, Frame, NatsBus, NatsServer, Session},
     clock::{ClockOffset, RoundTrip, now_us},
     error::{HostError, HostFault},
+    guests_trial::HandedParts,
     hosts::HostEntry,
-    message::{Answer, Build, DriveOrder, Hello, LEASE, Order, read, send},
+    message::{Answer, Build, DriveOrder, DriverPlace, Hello, LEASE, Order, read, send},
     ssh::{Connection, Ssh, quoted},
 };
 
@@ -28,18 +33,64 @@ const BEGIN: Duration = Duration::from_secs(30);
 /// An agent that is silent for so long is lost.
 const SILENCE: Duration = Duration::from_secs(3);
 /// Questions for the time at the begin.
-const FIRST_PINGS: u64 = 10;
+const FIRST_PINGS: usize = 10;
 /// How often the time is asked for during a trial, so that the lease does not end and a loss is
 /// noticed.
 const PING_EVERY: Duration = Duration::from_millis(500);
 /// How often a wish to stop is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How often an agent that is not at work is spoken to, so that its lease does not end.
+const KEEP_EVERY: Duration = Duration::from_secs(2);
+/// How long its answer is waited for.
+const KEEP_WITHIN: Duration = Duration::from_millis(200);
+
 /// One agent, from its begin to its end: it ends when this is dropped.
 pub struct RemoteAgent<'a> {
     host: &'a HostEntry,
     hello: Hello,
-    state: Mutex<State>,
+    // Before the state: its thread lets go of that first.
+    _keeper: Keeper,
+    state: Arc<Mutex<State>>,
+}
+
+/// The thread that speaks to an agent while no one else does. It ends when this is dropped.
+struct Keeper {
+    /// Never sent to; the thread sees that it is gone.
+    alive: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    fn start(state: &Arc<Mutex<State>>, every: Duration) -> io::Result<Self> {
+        let (alive, ended) = channel();
+        let state = Arc::clone(state);
+        let keep = move || {
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                // Whoever has it speaks to the agent.
+                if let Ok(mut state) = state.try_lock() {
+                    state.keep();
+                }
+            }
+        };
+        let thread = thread::Builder::new()
+            .name("keeper".to_owned())
+            .spawn(keep)?;
+        Ok(Self {
+            alive: Some(alive),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.alive.take());
+        if let Some(thread) = self.thread.take() {
+            // It cannot have panicked.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// What changes while an agent is spoken to.
@@ -65,9 +116,22 @@ impl<'a> RemoteAgent<'a> {
         server: Option<&NatsServer>,
     ) -> Result<Self, HostError> {
         let (connection, bus) = ssh.connect(host, &command(host, server.is_some()))?;
+        Self::begin(host, Box::new(bus), Some(connection), server)
+    }
+
+    /// The agent at the other end of `bus`: hear who it is, over `server` where there is one.
+    ///
+    /// # Errors
+    /// As [`RemoteAgent::connect`].
+    pub(crate) fn begin(
+        host: &'a HostEntry,
+        bus: Box<dyn Bus>,
+        connection: Option<Connection>,
+        server: Option<&NatsServer>,
+    ) -> Result<Self, HostError> {
         let mut state = State {
-            bus: Box::new(bus),
-            connection: Some(connection),
+            bus,
+            connection,
             number: 0,
             asked: None,
             trips: Vec::new(),
@@ -82,10 +146,14 @@ impl<'a> RemoteAgent<'a> {
         for _ in 0..FIRST_PINGS {
             state.ping_and_wait(host)?;
         }
+        let state = Arc::new(Mutex::new(state));
+        let keeper = Keeper::start(&state, KEEP_EVERY);
         Ok(Self {
             host,
             hello,
-            state: Mutex::new(state),
+            _keeper: keeper
+                .map_err(|error| HostError::new(host, HostFault::Bus(BusError::Failed(error))))?,
+            state,
         })
     }
 
@@ -132,23 +200,55 @@ impl<'a> RemoteAgent<'a> {
         }
     }
 
-    /// Perform a trial; the store that holds it, or nothing where it was stopped.
-    fn trial(&self, order: TrialOrder<'_>) -> Result<Option<Vec<u8>>, HostError> {
+    /// Perform a trial; the store that holds it, or nothing where it was stopped, and the drivers
+    /// that were lost meanwhile.
+    fn trial(
+        &self,
+        order: TrialOrder<'_>,
+        drivers: Vec<DriverPlace>,
+    ) -> Result<(Option<Vec<u8>>, Vec<LostDriver>), HostError> {
         let mut state = self.state();
         state.compare_clocks(self.host)?;
-        let header = Box::new(order.header.clone());
-        let trial = order.trial;
-        state.send(self.host, &Order::Trial { header, trial })?;
+        let asked = Order::Trial {
+            header: Box::new(order.header.clone()),
+            trial: order.trial,
+            drivers,
+        };
+        state.send(self.host, &asked, Vec::new())?;
         let stop = || order.stop.load(Ordering::Relaxed);
-        match state.await_end(self.host, &stop)? {
-            (Answer::TrialEnded, store) => Ok(Some(store)),
-            (Answer::TrialStopped, _) => Ok(None),
-            (other, _) => Err(unexpected(self.host, other)),
+        let ended = thread::scope(|scope| {
+            // However it ends, the parts that drivers carry end then.
+            let mut parts = HandedParts::new(scope, order.drivers);
+            let ended = state.await_end(self.host, &stop, &mut parts);
+            ended.map(|(answer, store)| (answer, store, parts.lost()))
+        });
+        match ended? {
+            (Answer::TrialEnded, store, lost) => Ok((Some(store), lost)),
+            (Answer::TrialStopped, _, lost) => Ok((None, lost)),
+            (other, ..) => Err(unexpected(self.host, other)),
         }
     }
 
-    /// Carry a part of a load; what was recorded, as JSON.
-    fn part(&self, order: &PartOrder<'_>) -> Result<Vec<u8>, HostError> {
+    /// The drivers of a trial, as the agent of its guests is told of them.
+    fn places(&self, drivers: &[&dyn RemoteDriver]) -> Result<Vec<DriverPlace>, RemoteError> {
+        if drivers.is_empty() {
+            // Only a tunnel needs the address: ssh may know the host by another name.
+            return Ok(Vec::new());
+        }
+        let own = RemoteDriver::address(self, Ipv4Addr::LOCALHOST.into())?;
+        let place = |driver: &&dyn RemoteDriver| {
+            Ok(DriverPlace {
+                name: driver.name().to_owned(),
+                host: driver.host().clone(),
+                address: driver.address(own)?,
+            })
+        };
+        drivers.iter().map(place).collect()
+    }
+
+    /// Carry a part of a load; what was recorded, as JSON, and by how many microseconds its start
+    /// lay after the one that was asked for.
+    fn part(&self, order: &PartOrder<'_>) -> Result<(Vec<u8>, i64), HostError> {
         let mut state = self.state();
         state.compare_clocks(self.host)?;
         let ahead = ClockOffset::from_round_trips(&state.trips).map_or(0, |clock| clock.offset_us);
@@ -161,23 +261,29 @@ impl<'a> RemoteAgent<'a> {
             start_us: now_us().saturating_add(until_us).saturating_add(ahead),
             tunnel: order.tunnel,
         };
-        state.send(self.host, &Order::Drive(Box::new(drive)))?;
-        match state.await_end(self.host, order.stop)? {
-            (Answer::Driven, recording) => Ok(recording),
+        state.send(self.host, &Order::Drive(Box::new(drive)), Vec::new())?;
+        let ended = thread::scope(|scope| {
+            let mut parts = HandedParts::new(scope, &[]);
+            state.await_end(self.host, order.stop, &mut parts)
+        });
+        let later = ClockOffset::from_round_trips(&state.trips).map_or(0, |clock| clock.offset_us);
+        match ended? {
+            (Answer::Driven, recording) => Ok((recording, ahead.saturating_sub(later))),
             (other, _) => Err(unexpected(self.host, other)),
         }
     }
 
     fn host_clock(&self) -> Option<HostClock> {
-        self.clock().map(|clock| HostClock {
-            offset_us: clock.offset_us,
-            bound_us: clock.bound_us,
-            stepped: clock.stepped,
-        })
+        self.clock().map(HostClock::from)
     }
 
     /// The record of a trial in the store that an agent sent.
-    fn record(&self, order: TrialOrder<'_>, store: &[u8]) -> Result<RemoteEnd, RemoteError> {
+    fn record(
+        &self,
+        order: TrialOrder<'_>,
+        store: &[u8],
+        lost: Vec<LostDriver>,
+    ) -> Result<RemoteEnd, RemoteError> {
         let path = order
             .scratch
             .join(format!("from-{}.sqlite", self.host.name));
@@ -193,6 +299,7 @@ impl<'a> RemoteAgent<'a> {
         Ok(RemoteEnd::Ended {
             record: Box::new(record),
             clock: self.host_clock(),
+            lost,
         })
     }
 
@@ -211,9 +318,10 @@ impl RemoteLab for RemoteAgent<'_> {
     }
 
     fn perform(&self, order: TrialOrder<'_>) -> Result<RemoteEnd, RemoteError> {
-        match self.trial(order) {
-            Ok(Some(store)) => self.record(order, &store),
-            Ok(None) => Ok(RemoteEnd::Stopped),
+        let drivers = self.places(order.drivers)?;
+        match self.trial(order, drivers) {
+            Ok((Some(store), lost)) => self.record(order, &store, lost),
+            Ok((None, _)) => Ok(RemoteEnd::Stopped),
             Err(error) => Err(refused_or_lost(error)),
         }
     }
@@ -228,23 +336,24 @@ impl RemoteDriver for RemoteAgent<'_> {
         &self.hello.host
     }
 
-    fn addresses(&self) -> Result<(IpAddr, IpAddr), RemoteError> {
+    fn address(&self, _: IpAddr) -> Result<IpAddr, RemoteError> {
         let known = (self.host.address.as_str(), self.host.port)
             .to_socket_addrs()
-            .and_then(|mut all| all.next().ok_or_else(|| io::ErrorKind::NotFound.into()))
-            .and_then(|there| Ok((own_address_towards(there.ip())?, there.ip())));
+            .and_then(|mut all| all.next().ok_or_else(|| io::ErrorKind::NotFound.into()));
+        let known = known.map(|there| there.ip());
         known.map_err(|error| RemoteError::Lost {
             reason: format!("no way to {} is known: {error}", self.host.address),
         })
     }
 
     fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {
-        let json = self.part(order).map_err(refused_or_lost)?;
+        let (json, start_shift_us) = self.part(order).map_err(refused_or_lost)?;
         let recording = serde_json::from_slice(&json).map_err(|error| RemoteError::Lost {
             reason: format!("what it sent of the load cannot be read: {error}"),
         })?;
         Ok(DrivenPart {
             recording,
+            start_shift_us,
             clock: self.host_clock(),
         })
     }
@@ -323,6 +432,19 @@ impl State {
         Ok(())
     }
 
+    /// Let an agent that is not at work hear something. What goes wrong is seen when it is needed.
+    fn keep(&mut self) {
+        self.number += 1;
+        // Its answer is of no clock that is compared.
+        self.asked = None;
+        let ping = Order::Ping {
+            number: self.number,
+        };
+        if send(self.bus.as_ref(), &ping, Vec::new()).is_ok() {
+            let _ = self.bus.receive(KEEP_WITHIN);
+        }
+    }
+
     /// Ask, and wait for the answer. The time is asked for meanwhile.
     fn ask(
         &mut self,
@@ -330,7 +452,7 @@ impl State {
         order: &Order,
         limit: Duration,
     ) -> Result<(Answer, Vec<u8>), HostError> {
-        self.send(host, order)?;
+        self.send(host, order, Vec::new())?;
         let begun = Instant::now();
         loop {
             let frame = self.receive(host, limit.saturating_sub(begun.elapsed()))?;
@@ -356,12 +478,17 @@ impl State {
         &mut self,
         host: &HostEntry,
         stop: &dyn Fn() -> bool,
+        parts: &mut HandedParts<'_, '_>,
     ) -> Result<(Answer, Vec<u8>), HostError> {
         let (mut heard, mut asked, mut stopped) = (Instant::now(), Instant::now(), false);
         loop {
             if !stopped && stop() {
                 stopped = true;
-                self.send(host, &Order::Stop)?;
+                self.send(host, &Order::Stop, Vec::new())?;
+            }
+            let now = ClockOffset::from_round_trips(&self.trips);
+            while let Some((carried, body)) = parts.ended(now) {
+                self.send(host, &carried, body)?;
             }
             if asked.elapsed() >= PING_EVERY {
                 asked = Instant::now();
@@ -374,9 +501,26 @@ impl State {
             heard = Instant::now();
             match self.read(host, &frame)? {
                 Answer::Pong { number, time_us } => self.take_pong(number, time_us),
+                Answer::Carry { driver, order } => {
+                    let clock = self.clock_from_now_on();
+                    parts.begin(driver, *order, clock);
+                }
+                Answer::EndPart { driver } => parts.end(&driver),
                 answer => return Ok((answer, frame.body)),
             }
         }
+    }
+
+    /// The clock there by the last round trips; those before are forgotten, since clocks drift.
+    fn clock_from_now_on(&mut self) -> ClockOffset {
+        let old = self.trips.len().saturating_sub(FIRST_PINGS);
+        self.trips.drain(..old);
+        // The clocks were compared before the trial was asked for.
+        ClockOffset::from_round_trips(&self.trips).unwrap_or(ClockOffset {
+            offset_us: 0,
+            bound_us: i64::MAX,
+            stepped: true,
+        })
     }
 
     /// An agent is lost that could be heard and was not, or whose lease has ended.
@@ -408,7 +552,7 @@ impl State {
         self.number += 1;
         let number = self.number;
         self.asked = Some((number, now_us()));
-        self.send(host, &Order::Ping { number })
+        self.send(host, &Order::Ping { number }, Vec::new())
     }
 
     /// Take in the time there, if it answers the last question.
@@ -423,8 +567,8 @@ impl State {
         }
     }
 
-    fn send(&mut self, host: &HostEntry, order: &Order) -> Result<(), HostError> {
-        let sent = send(self.bus.as_ref(), order, Vec::new());
+    fn send(&mut self, host: &HostEntry, order: &Order, body: Vec<u8>) -> Result<(), HostError> {
+        let sent = send(self.bus.as_ref(), order, body);
         sent.map_err(|error| self.fault(host, error))
     }
 
@@ -450,5 +594,41 @@ impl State {
             BusError::TooLong { .. } => HostFault::Bus(error),
         };
         HostError::new(host, fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bus::in_process;
+
+    use super::*;
+
+    #[test]
+    fn an_agent_that_is_not_at_work_hears_of_its_controller() {
+        let (own, other) = in_process();
+        let state = State {
+            bus: Box::new(own),
+            connection: None,
+            number: 0,
+            asked: None,
+            trips: Vec::new(),
+        };
+        let state = Arc::new(Mutex::new(state));
+        let keeper = Keeper::start(&state, Duration::from_millis(1)).expect("a thread");
+        for heard in 1..=3 {
+            let frame = other.receive(BEGIN).expect("open").expect("an order");
+            assert_eq!(
+                read::<Order>(&frame).expect("an order"),
+                Order::Ping { number: heard }
+            );
+            let pong = Answer::Pong {
+                number: heard,
+                time_us: 0,
+            };
+            send(&other, &pong, Vec::new()).expect("sent");
+        }
+        drop(keeper);
+        let state = Arc::into_inner(state).expect("the thread has ended");
+        assert!(state.into_inner().expect("no panic").trips.is_empty());
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     changes::{self, PlanChanges},
     clock::now,
     context::LabContext,
-    elsewhere::{Labs, NumberedDriver, RemoteLab},
+    elsewhere::{Labs, LostDriver, NumberedDriver, RemoteDriver, RemoteLab},
     error::{Failure, LabError},
     event::{Event, Listener},
     facts::{check_plan, describe_host, differences},
@@ -34,9 +34,9 @@ use crate::{
     rest::Rest,
     run_dir::{RunDir, store_in},
     simulated,
-    spread::Spread,
+    spread::{Spread, Standing},
     storage,
-    trial::{LostDriver, TrialEnd, TrialRunner, ended, failed, reason},
+    trial::{TrialEnd, TrialRunner, ended, failed, reason},
 };
 
 /// Runs studies.
@@ -171,7 +171,7 @@ impl Conductor<'_> {
             self.remark(&store, CHANGED_STUDY)?;
         }
         // Of other machines it is said how they differ from each other.
-        if !matches!(self.labs, Labs::Elsewhere(_)) {
+        if !matches!(self.labs, Labs::Elsewhere { .. }) {
             for difference in differences(&header.host, &self.host_of(&header.study)?) {
                 self.remark(&store, &format!("resumed on a changed host: {difference}"))?;
             }
@@ -181,13 +181,13 @@ impl Conductor<'_> {
 
     /// Whether this machine can run what is planned; other machines look themselves.
     fn check(&self, plan: &Plan) -> Result<(), LabError> {
+        far_users::check(plan, self.labs.drivers())?;
         match self.labs {
             Labs::Here | Labs::DrivenFrom(_) => {
-                far_users::check(plan, self.labs.drivers())?;
                 check_plan(plan, &self.templates)?;
                 storage::check_runs(plan, &self.runs)
             }
-            Labs::Elsewhere(_) => Ok(()),
+            Labs::Elsewhere { .. } => Ok(()),
         }
     }
 
@@ -224,7 +224,7 @@ impl Conductor<'_> {
         match (study.stack.simulated(), self.labs) {
             (Some(system), _) => Ok(simulated::describe_host(system)),
             (None, Labs::Here | Labs::DrivenFrom(_)) => describe_host(&self.runs),
-            (None, Labs::Elsewhere(labs)) => {
+            (None, Labs::Elsewhere { labs, .. }) => {
                 let first = labs.first().ok_or(LabError::NoLabLeft)?;
                 Ok(first.host().clone())
             }
@@ -251,11 +251,11 @@ impl Conductor<'_> {
         });
         let mut growth = Growth::new(self.listener);
         if left > 0 || growth.grow(store)? {
-            if let Labs::Elsewhere(labs) = self.labs {
-                self.conduct_elsewhere(labs, dir, store, &mut growth)?;
+            self.keep_drivers(store)?;
+            if let Labs::Elsewhere { labs, drivers } = self.labs {
+                self.conduct_elsewhere(labs, drivers, dir, store, &mut growth)?;
                 return summarise(dir, store, self.listener);
             }
-            self.keep_drivers(store)?;
             if let Err(error) = ceiling::measure_run(dir, &header.plan, self.stop, self.listener) {
                 self.unless_stopped(store, "while its storage was measured", error)?;
             }
@@ -288,10 +288,11 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// The same as [`Conductor::conduct_all`], on other machines side by side.
+    /// The same as [`Conductor::conduct_all`], on other machines.
     fn conduct_elsewhere(
         &self,
         labs: &[&dyn RemoteLab],
+        drivers: &[&dyn RemoteDriver],
         dir: &RunDir,
         store: &mut Store,
         growth: &mut Growth<'_>,
@@ -304,9 +305,10 @@ impl Conductor<'_> {
             directory: dir.path(),
         };
         spread.begin(store)?;
+        let mut standing = Standing::new(labs.len(), drivers);
         loop {
             let left = planned(store)?;
-            spread.perform(store, left)?;
+            spread.perform(store, left, &mut standing)?;
             let changed = changes::make(&self.changes, store, self.listener)?;
             if self.stop.load(Ordering::Relaxed) {
                 return self.note_interruption(store, "between trials or in them", &[]);
@@ -527,21 +529,15 @@ impl Conductor<'_> {
         drivers: &mut Vec<NumberedDriver<'_>>,
         lost: LostDriver,
     ) -> Result<(), LabError> {
-        let LostDriver { host, reason } = lost;
-        let is_lost = |driver: &NumberedDriver<'_>| driver.remote.name() == host;
+        let is_lost = |driver: &NumberedDriver<'_>| driver.remote.name() == lost.host;
         let lease = drivers.iter().find(|driver| is_lost(driver));
         let lease = lease.map_or(Duration::ZERO, |driver| driver.remote.lease());
         drivers.retain(|driver| !is_lost(driver));
         if drivers.is_empty() {
-            return Err(LabError::DriverLost { host, reason });
+            return Err(lost.into());
         }
         let left: Vec<&str> = drivers.iter().map(|driver| driver.remote.name()).collect();
-        let text = format!(
-            "the driver on host {host} was lost ({reason}): users are driven from {} alone from \
-             there on",
-            left.join(", ")
-        );
-        self.remark(store, &text)?;
+        self.remark(store, &lost.note(&left))?;
         // It reaches a system that runs already without a tunnel of the trial's.
         if header.study.guest.kind() == GuestKind::External {
             let end = Instant::now() + lease;

@@ -13,13 +13,17 @@ use rookery_host::RunId;
 use rookery_store::{HostClock, HostDescription, RunHeader, TrialRecord};
 use rookery_web::{Config, Part, Recording};
 
+use crate::error::LabError;
+
 /// A trial that another machine is to perform.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct TrialOrder<'a> {
     /// The run that it belongs to, with its plan.
     pub header: &'a RunHeader,
     /// Its number in the plan.
     pub trial: u32,
+    /// Those who drive its users; none where the machine does so itself.
+    pub drivers: &'a [&'a dyn RemoteDriver],
     /// Directory for files that are needed meanwhile.
     pub scratch: &'a Path,
     /// Set when the user wants no more.
@@ -50,9 +54,38 @@ pub enum RemoteEnd {
         record: Box<TrialRecord>,
         /// The clock of the machine meanwhile.
         clock: Option<HostClock>,
+        /// Drivers that were lost meanwhile.
+        lost: Vec<LostDriver>,
     },
     /// The user stopped it.
     Stopped,
+}
+
+/// A driver that does not answer any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostDriver {
+    /// Its name.
+    pub host: String,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl LostDriver {
+    /// What is noted of it, where others go on without it.
+    pub(crate) fn note(&self, left: &[&str]) -> String {
+        let Self { host, reason } = self;
+        format!(
+            "the driver on host {host} was lost ({reason}): users are driven from {} alone from \
+             there on",
+            left.join(", ")
+        )
+    }
+}
+
+impl From<LostDriver> for LabError {
+    fn from(LostDriver { host, reason }: LostDriver) -> Self {
+        Self::DriverLost { host, reason }
+    }
 }
 
 /// Why a trial was not performed.
@@ -90,11 +123,14 @@ pub struct PartOrder<'a> {
 pub struct DrivenPart {
     /// What was recorded.
     pub recording: Recording,
+    /// By how much its start lay after the one that was asked for, by what is known of the clocks
+    /// at the end, microseconds; below 0 it lay before.
+    pub start_shift_us: i64,
     /// The clock of the machine meanwhile.
     pub clock: Option<HostClock>,
 }
 
-/// A driver on another machine, which carries a part of one load at a time.
+/// A driver on another machine than the guests, which carries a part of one load at a time.
 pub trait RemoteDriver: Sync {
     /// Its name, which no other of the fleet has.
     fn name(&self) -> &str;
@@ -102,11 +138,12 @@ pub trait RemoteDriver: Sync {
     /// The machine, as far as it is lent.
     fn host(&self) -> &HostDescription;
 
-    /// The address of this machine on the way there, and that of the other machine.
+    /// Its address as the machine of the guests reaches it, whose own is `guests`: that of loopback
+    /// where it is this machine.
     ///
     /// # Errors
     /// When no way is known.
-    fn addresses(&self) -> Result<(IpAddr, IpAddr), RemoteError>;
+    fn address(&self, guests: IpAddr) -> Result<IpAddr, RemoteError>;
 
     /// Carry a part of a load from its start to its end.
     ///
@@ -135,16 +172,23 @@ pub enum Labs<'a> {
     Here,
     /// The guests on this machine, their users on other machines; at least one.
     DrivenFrom(&'a [&'a dyn RemoteDriver]),
-    /// On other machines, side by side; at least one.
-    Elsewhere(&'a [&'a dyn RemoteLab]),
+    /// The guests on other machines.
+    Elsewhere {
+        /// The machines; at least one.
+        labs: &'a [&'a dyn RemoteLab],
+        /// Those who drive the users of one trial at a time. Where there are none each machine
+        /// drives those of its own guests, and trials are performed side by side.
+        drivers: &'a [&'a dyn RemoteDriver],
+    },
 }
 
 impl<'a> Labs<'a> {
-    /// The drivers on other machines; none where users are driven from where the guests are.
+    /// The drivers on other machines than the guests; none where users are driven from where the
+    /// guests are.
     pub(crate) fn drivers(self) -> &'a [&'a dyn RemoteDriver] {
         match self {
-            Self::DrivenFrom(drivers) => drivers,
-            Self::Here | Self::Elsewhere(_) => &[],
+            Self::DrivenFrom(drivers) | Self::Elsewhere { drivers, .. } => drivers,
+            Self::Here => &[],
         }
     }
 

@@ -125,11 +125,11 @@ pub enum LabError {
         /// The trial.
         trial: u32,
     },
-    /// The driver of a study is on other machines, and none was named.
-    #[error("the driver of this study is on other machines, and none is named")]
+    /// The driver of a study is on other machines than its guests, and none was named.
+    #[error("the driver of this study is on other machines than its guests, and none is named")]
     DriverElsewhere,
     /// Machines were named for a driver that is here.
-    #[error("machines are named for the driver, but the study keeps it on this one")]
+    #[error("machines are named for the driver, but the study keeps it beside its guests")]
     DriverHere,
     /// Something cannot be driven from other machines.
     #[error("{what} cannot be driven from other machines")]
@@ -378,13 +378,17 @@ impl Diagnosis for LabError {
                  the same"
             }
             Self::NoLabLeft => {
-                "`rookery run --resume --spread HOSTS.toml` goes on when hosts answer again"
+                "`rookery run --resume` with the same `--spread HOSTS.toml` or `--guests \
+                 HOSTS.toml` goes on when hosts answer again"
             }
             Self::DriverElsewhere => {
-                "name them with `--drivers HOSTS.toml`, or remove `driver = \"elsewhere\"` from \
-                 [host]: the driver then has CPUs of this host"
+                "name them with `--drivers HOSTS.toml`, or the hosts of the guests with `--guests \
+                 HOSTS.toml`; or remove `driver = \"elsewhere\"` from [host]: the driver then has \
+                 CPUs of this host"
             }
-            Self::DriverHere => "leave --drivers out, or put `driver = \"elsewhere\"` into [host]",
+            Self::DriverHere => {
+                "leave --drivers and --guests out, or put `driver = \"elsewhere\"` into [host]"
+            }
             Self::NotDrivenElsewhere { help, .. } => help,
             Self::DriverLost { .. } => {
                 "`rookery run --resume --drivers HOSTS.toml` goes on when it answers again; trials \

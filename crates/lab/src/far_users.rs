@@ -1,7 +1,7 @@
 //! Users of a trial that drivers on other machines carry, each a part of them.
 
 use std::{
-    net::{IpAddr, UdpSocket},
+    net::{IpAddr, Ipv4Addr, UdpSocket},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -15,11 +15,12 @@ use rookery_driver::{DriverError, Phases, Progress};
 use rookery_guest::{LabEnd, MOST_DRIVERS, Tunnel};
 use rookery_host::RunId;
 use rookery_stats::Measurement;
-use rookery_store::{HostClock, Tuning};
+use rookery_store::Tuning;
 use rookery_study::{GuestKind, Plan, Point, Variant};
 use rookery_web::{Config, Part};
 
 use crate::{
+    driver_start::{self, DriverStart},
     elsewhere::{DrivenPart, NumberedDriver, PartOrder, RemoteDriver, RemoteError},
     error::{Failure, LabError},
     trial_load::TrialLoad,
@@ -31,8 +32,8 @@ pub(crate) struct FarUsers<'a> {
     /// The lab's label.
     run: &'a RunId,
     drivers: &'a [NumberedDriver<'a>],
-    /// The clocks of the drivers, once they have driven.
-    clocks: Mutex<Vec<Option<HostClock>>>,
+    /// When each driver began and how its clock was, once they have driven.
+    starts: Mutex<Vec<DriverStart>>,
 }
 
 impl<'a> FarUsers<'a> {
@@ -47,7 +48,7 @@ impl<'a> FarUsers<'a> {
             },
             run,
             drivers,
-            clocks: Mutex::default(),
+            starts: Mutex::default(),
         }
     }
 
@@ -58,7 +59,7 @@ impl<'a> FarUsers<'a> {
             return Ok(self.drivers.iter().map(|_| None).collect());
         };
         let tunnel = |NumberedDriver { number, remote }: &NumberedDriver<'_>| {
-            let (here, there) = remote.addresses().map_err(|error| fault(*remote, error))?;
+            let (here, there) = addresses(*remote).map_err(|error| fault(*remote, error))?;
             let tunnel = Tunnel::new(self.run, *number, here, there);
             let end = tunnel.join_lab(self.run, lab).map_err(LabError::from)?;
             Ok(Some((tunnel, end)))
@@ -129,35 +130,26 @@ impl TrialLoad for FarUsers<'_> {
     ) -> Result<Measurement, Failure> {
         let tunnels = self.tunnels()?;
         let parts = self.drive_parts(start(), stop, &tunnels)?;
-        let (recordings, clocks): (Vec<_>, Vec<_>) = parts
-            .into_iter()
-            .map(|part| (part.recording, part.clock))
-            .unzip();
-        *self.clocks.lock().unwrap_or_else(PoisonError::into_inner) = clocks;
+        let starts = self.drivers.iter().zip(&parts);
+        let starts = starts.map(|(driver, part)| DriverStart::new(driver.remote.name(), part));
+        *self.starts.lock().unwrap_or_else(PoisonError::into_inner) = starts.collect();
+        let recordings = parts.into_iter().map(|part| part.recording).collect();
         Ok(rookery_web::merge(&self.config, recordings).map_err(LabError::Recording)?)
     }
 
     fn facts(&self) -> Vec<Tuning> {
-        let clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = self.drivers.iter().zip(clocks.iter());
-        let known = known.filter_map(|(driver, clock)| Some((driver.remote.name(), (*clock)?)));
-        known.map(|(name, clock)| clock_fact(name, clock)).collect()
+        let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        driver_start::facts(&starts)
     }
 }
 
-/// By how much users may have begun at another moment than the others: the clock of their driver.
-fn clock_fact(name: &str, clock: HostClock) -> Tuning {
-    let stepped = if clock.stepped { ", set meanwhile" } else { "" };
-    Tuning {
-        guest: "host".to_owned(),
-        name: format!("driver.{name}.clock"),
-        asked: String::new(),
-        effective: format!(
-            "{} us ahead, known to {} us{stepped}",
-            clock.offset_us, clock.bound_us
-        ),
-        at_end: String::new(),
-    }
+/// The address of this machine on the way to a driver, and that of the driver.
+fn addresses(driver: &dyn RemoteDriver) -> Result<(IpAddr, IpAddr), RemoteError> {
+    let there = driver.address(Ipv4Addr::LOCALHOST.into())?;
+    let here = own_address_towards(there).map_err(|error| RemoteError::Lost {
+        reason: format!("no way to {there} is known: {error}"),
+    })?;
+    Ok((here, there))
 }
 
 /// Whether what is planned can be driven from where it is to be.
@@ -217,7 +209,7 @@ fn fault(driver: &dyn RemoteDriver, error: RemoteError) -> Failure {
 /// When no way is known.
 pub fn own_address_towards(there: IpAddr) -> std::io::Result<IpAddr> {
     let any: IpAddr = match there {
-        IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
     };
     let socket = UdpSocket::bind((any, 0))?;

@@ -13,6 +13,7 @@ mod clock;
 mod common_start;
 mod conduct;
 mod context;
+mod driver_start;
 mod elsewhere;
 mod error;
 mod event;
@@ -46,7 +47,8 @@ pub use ceiling::{CEILINGS, CeilingListener, Gauge, ceilings};
 pub use changes::{ChangeError, MOST_REPEATS, PlanChange, PlanChanges};
 pub use conduct::{Conductor, Summary};
 pub use elsewhere::{
-    DrivenPart, Labs, PartOrder, RemoteDriver, RemoteEnd, RemoteError, RemoteLab, TrialOrder,
+    DrivenPart, Labs, LostDriver, PartOrder, RemoteDriver, RemoteEnd, RemoteError, RemoteLab,
+    TrialOrder,
 };
 pub use error::{LabError, TrialError};
 pub use event::{

@@ -37,7 +37,7 @@ impl Conductor<'_> {
             .map_err(|error| LabError::file("make the directory of runs", &self.runs, error))?;
         let dir = RunDir::create(&self.runs, "trial")?;
         self.keep_to_grammar(header, &dir.store())?;
-        far_users::check(&header.plan, &[])?;
+        far_users::check(&header.plan, self.labs.drivers())?;
         check_plan(&header.plan, &self.templates)?;
         let header = RunHeader {
             run_id: dir.run().to_string(),
@@ -49,13 +49,14 @@ impl Conductor<'_> {
             dir: dir.guests(),
             templates: self.templates.clone(),
         });
-        let conducted = self.conduct_trial(&mut labs, &store, &header, planned, &[]);
+        let drivers = self.labs.numbered_drivers();
+        let conducted = self.conduct_trial(&mut labs, &store, &header, planned, &drivers);
         let closed = labs.close();
         let end = conducted?;
         closed?;
         let path = dir.path().to_owned();
         match end {
-            // Its users are driven from here.
+            // Whoever has the drivers knows which of them was lost.
             TrialEnd::Ended(record) | TrialEnd::DriverLost(record, _) => {
                 store.end_trial(trial, &now(), &record)?;
                 Ok(OneTrialEnd::Ended(path))

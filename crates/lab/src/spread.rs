@@ -21,7 +21,7 @@ use rookery_study::Trial;
 use crate::{
     changes::{self, PlanChanges},
     clock::now,
-    elsewhere::{RemoteEnd, RemoteError, RemoteLab, TrialOrder},
+    elsewhere::{LostDriver, RemoteDriver, RemoteEnd, RemoteError, RemoteLab, TrialOrder},
     error::LabError,
     event::{Event, Listener},
     facts::differences,
@@ -44,10 +44,29 @@ pub(crate) struct Spread<'a> {
     pub(crate) directory: &'a Path,
 }
 
+/// The machines and drivers of a run as they stand, from its first trial to its last.
+pub(crate) struct Standing<'a> {
+    places: Places,
+    /// Those who drive the users of one trial at a time; none where each machine does so itself.
+    drivers: Vec<&'a dyn RemoteDriver>,
+}
+
+impl<'a> Standing<'a> {
+    /// Of so many machines and these drivers, none of which is lost.
+    pub(crate) fn new(labs: usize, drivers: &[&'a dyn RemoteDriver]) -> Self {
+        let at_once = if drivers.is_empty() { labs } else { 1 };
+        Self {
+            places: Places::new(labs, at_once),
+            drivers: drivers.to_vec(),
+        }
+    }
+}
+
 /// What a machine is to do next.
-struct Handed {
+struct Handed<'a> {
     header: Box<RunHeader>,
     trial: Trial,
+    drivers: Vec<&'a dyn RemoteDriver>,
 }
 
 /// What a machine has done.
@@ -59,6 +78,8 @@ struct Returned {
 
 /// Which trial is where.
 struct Places {
+    /// Most trials at a time.
+    at_once: usize,
     /// The blocks that no machine has, in the order of the plan.
     queue: VecDeque<Vec<Trial>>,
     /// What is left of each machine's block.
@@ -71,7 +92,7 @@ struct Places {
     given: Vec<HashMap<u32, u32>>,
 }
 
-impl Spread<'_> {
+impl<'a> Spread<'a> {
     /// Keep what the machines are, and say how they differ.
     ///
     /// # Errors
@@ -111,12 +132,18 @@ impl Spread<'_> {
     ///
     /// # Errors
     /// When no machine is left, one cannot perform the study, or the disk refuses.
-    pub(crate) fn perform(&self, store: &mut Store, left: Vec<Trial>) -> Result<(), LabError> {
-        let mut places = Places::new(self.labs.len(), left);
+    pub(crate) fn perform(
+        &self,
+        store: &mut Store,
+        left: Vec<Trial>,
+        standing: &mut Standing<'a>,
+    ) -> Result<(), LabError> {
+        left.into_iter()
+            .for_each(|trial| standing.places.add(trial));
         let study = store.header()?.study;
         let result = thread::scope(|scope| {
             let (to_us, returned) = channel();
-            let workers: Vec<Sender<Handed>> = (0..self.labs.len())
+            let workers: Vec<Sender<Handed<'a>>> = (0..self.labs.len())
                 .map(|lab| {
                     let (sender, handed) = channel();
                     let (to_us, rest) = (to_us.clone(), Rest::new(&study));
@@ -124,20 +151,34 @@ impl Spread<'_> {
                     sender
                 })
                 .collect();
-            self.hand_out(store, &mut places, &workers, &returned)
+            self.hand_out(store, standing, &workers, &returned)
         });
         store.reset_running()?;
         result
     }
 
     /// One machine: what is handed to it is performed, one after another.
-    fn work(&self, lab: usize, mut rest: Rest, handed: &Receiver<Handed>, to: &Sender<Returned>) {
-        while let (Some(remote), Ok(Handed { header, trial })) = (self.labs.get(lab), handed.recv())
-        {
+    fn work(
+        &self,
+        lab: usize,
+        mut rest: Rest,
+        handed: &Receiver<Handed<'_>>,
+        to: &Sender<Returned>,
+    ) {
+        let Some(remote) = self.labs.get(lab) else {
+            return;
+        };
+        while let Ok(handed) = handed.recv() {
+            let Handed {
+                header,
+                trial,
+                drivers,
+            } = handed;
             rest.take(self.stop, &|_| {});
             let end = remote.perform(TrialOrder {
                 header: &header,
                 trial: trial.id,
+                drivers: &drivers,
                 scratch: self.directory,
                 stop: self.stop,
             });
@@ -150,35 +191,40 @@ impl Spread<'_> {
     fn hand_out(
         &self,
         store: &mut Store,
-        places: &mut Places,
-        workers: &[Sender<Handed>],
+        standing: &mut Standing<'a>,
+        workers: &[Sender<Handed<'a>>],
         returned: &Receiver<Returned>,
     ) -> Result<(), LabError> {
         let mut fault = None;
         loop {
             if fault.is_none() && !self.stop.load(Ordering::Relaxed) {
                 if changes::make(self.changes, store, self.listener)? {
-                    places.follow(store)?;
+                    standing.places.follow(store)?;
                 }
-                for (lab, trial) in places.next() {
+                for (lab, trial) in standing.places.next() {
                     self.begin_trial(store, &trial)?;
                     let header = Box::new(store.header()?);
-                    let sent = workers.get(lab).map(|to| to.send(Handed { header, trial }));
+                    let handed = Handed {
+                        header,
+                        trial,
+                        drivers: standing.drivers.clone(),
+                    };
+                    let sent = workers.get(lab).map(|to| to.send(handed));
                     debug_assert!(matches!(sent, Some(Ok(()))), "workers end after us");
                 }
             }
-            if places.at_work.iter().all(Option::is_none) {
+            if standing.places.at_work.iter().all(Option::is_none) {
                 return match fault {
                     Some(fault) => Err(fault),
-                    None if places.is_stuck() => Err(LabError::NoLabLeft),
+                    None if standing.places.is_stuck() => Err(LabError::NoLabLeft),
                     None => Ok(()),
                 };
             }
             let Ok(Returned { lab, trial, end }) = returned.recv() else {
                 return Err(LabError::NoLabLeft);
             };
-            places.end(lab);
-            if let Err(error) = self.take_in(store, places, lab, &trial, end) {
+            standing.places.end(lab);
+            if let Err(error) = self.take_in(store, standing, lab, &trial, end) {
                 fault.get_or_insert(error);
             }
         }
@@ -201,7 +247,7 @@ impl Spread<'_> {
     fn take_in(
         &self,
         store: &mut Store,
-        places: &mut Places,
+        standing: &mut Standing<'a>,
         lab: usize,
         trial: &Trial,
         end: Result<RemoteEnd, RemoteError>,
@@ -209,20 +255,29 @@ impl Spread<'_> {
         let host = self.labs.get(lab).map_or("", |lab| lab.name()).to_owned();
         match end {
             Ok(RemoteEnd::Stopped) => Ok(()),
-            Ok(RemoteEnd::Ended { record, clock }) => {
+            Ok(RemoteEnd::Ended {
+                record,
+                clock,
+                lost,
+            }) => {
                 let of_trial = TrialHost {
                     trial: trial.id,
                     host,
                     clock,
                 };
                 self.end_trial(store, &of_trial, &record)?;
-                if record.outcome == Outcome::Void
-                    && let Some(again) = growth::retry(store, trial, self.listener)?
-                {
+                let again = match (lost.as_slice(), record.outcome) {
+                    ([], Outcome::Void) => growth::retry(store, trial, self.listener)?,
+                    ([], _) => None,
+                    _ => growth::retry_elsewhere(store, trial, self.listener)?,
+                };
+                if let Some(again) = again {
                     // At once and there, while the block is still open.
-                    places.give(lab, again);
+                    standing.places.give(lab, again);
                 }
-                Ok(())
+                let drivers = &mut standing.drivers;
+                lost.into_iter()
+                    .try_for_each(|lost| self.go_on_without(store, drivers, lost))
             }
             Err(RemoteError::Refused(fields)) => Err(LabError::Elsewhere { host, fields }),
             Err(RemoteError::Lost { reason }) => {
@@ -240,10 +295,25 @@ impl Spread<'_> {
                 self.end_trial(store, &of_trial, &record)?;
                 self.remark(store, &text)?;
                 let again = growth::retry_elsewhere(store, trial, self.listener)?;
-                places.lose(lab, again);
+                standing.places.lose(lab, again);
                 Ok(())
             }
         }
+    }
+
+    /// Let the other drivers carry the users of a lost one from now on.
+    fn go_on_without(
+        &self,
+        store: &Store,
+        drivers: &mut Vec<&dyn RemoteDriver>,
+        lost: LostDriver,
+    ) -> Result<(), LabError> {
+        drivers.retain(|driver| driver.name() != lost.host);
+        if drivers.is_empty() {
+            return Err(lost.into());
+        }
+        let left: Vec<&str> = drivers.iter().map(|driver| driver.name()).collect();
+        self.remark(store, &lost.note(&left))
     }
 
     fn end_trial(
@@ -295,16 +365,15 @@ impl Spread<'_> {
 }
 
 impl Places {
-    fn new(labs: usize, left: Vec<Trial>) -> Self {
-        let mut places = Self {
+    fn new(labs: usize, at_once: usize) -> Self {
+        Self {
+            at_once,
             queue: VecDeque::new(),
             own: vec![VecDeque::new(); labs],
             at_work: vec![None; labs],
             lives: vec![true; labs],
             given: vec![HashMap::new(); labs],
-        };
-        left.into_iter().for_each(|trial| places.add(trial));
-        places
+        }
     }
 
     /// Put a trial at the end, with the others of its block.
@@ -317,21 +386,33 @@ impl Places {
         }
     }
 
-    /// A trial for each machine that lives and is idle, as far as there are any.
+    /// A trial for each machine that lives and is idle, as far as there are any and so many may be
+    /// performed at a time.
     fn next(&mut self) -> Vec<(usize, Trial)> {
+        let mut idle: Vec<usize> = (0..self.own.len())
+            .filter(|lab| self.lives[*lab] && self.at_work[*lab].is_none())
+            .collect();
+        // An open block goes on before another is begun, on the machine that had the fewest trials.
+        idle.sort_by_key(|lab| {
+            (
+                self.own[*lab].is_empty(),
+                self.given[*lab].values().sum::<u32>(),
+            )
+        });
         let mut all = Vec::new();
-        for lab in 0..self.own.len() {
-            if self.lives[lab] && self.at_work[lab].is_none() {
-                if self.own[lab].is_empty()
-                    && let Some(block) = self.take_block(lab)
-                {
-                    self.own[lab] = block.into();
-                }
-                if let Some(trial) = self.own[lab].pop_front() {
-                    *self.given[lab].entry(trial.point).or_default() += 1;
-                    self.at_work[lab] = Some(trial.clone());
-                    all.push((lab, trial));
-                }
+        for lab in idle {
+            if self.at_work.iter().flatten().count() >= self.at_once {
+                break;
+            }
+            if self.own[lab].is_empty()
+                && let Some(block) = self.take_block(lab)
+            {
+                self.own[lab] = block.into();
+            }
+            if let Some(trial) = self.own[lab].pop_front() {
+                *self.given[lab].entry(trial.point).or_default() += 1;
+                self.at_work[lab] = Some(trial.clone());
+                all.push((lab, trial));
             }
         }
         all

@@ -15,4 +15,4 @@ pub(crate) use casualties::Casualties;
 pub(crate) use context::TrialRunner;
 pub(crate) use judgement::{Evidence, Measured, Told, audit, ended, judge, texts};
 pub(crate) use record::{failed, reason};
-pub(crate) use runner::{LostDriver, TrialEnd};
+pub(crate) use runner::TrialEnd;

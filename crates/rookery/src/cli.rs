@@ -257,6 +257,15 @@ pub(crate) struct RunArgs {
     /// says `driver = "elsewhere"` in [host]
     #[arg(long, value_name = "HOSTS.toml", conflicts_with = "spread")]
     pub(crate) drivers: Option<PathBuf>,
+    /// Keep the guests on the hosts of this file, which `rookery fleet up` has made ready, and drive
+    /// their users from this machine or those of --drivers; the study says `driver = "elsewhere"` in
+    /// its section `host`
+    #[arg(
+        long,
+        value_name = "HOSTS.toml",
+        conflicts_with_all = ["spread", "confirm_target"]
+    )]
+    pub(crate) guests: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) places: Places,
 }

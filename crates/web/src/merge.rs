@@ -12,11 +12,22 @@ use crate::{config::Config, workloads::GuestCounts};
 pub struct Recording {
     /// What it measured: less than the phases say where the load ended early.
     pub(crate) window: Span,
+    /// By thread that had users: how long after its time its first user began, microseconds.
+    pub(crate) first_late_us: Vec<u64>,
     pub(crate) record: DriverRecord,
     /// By guest.
     pub(crate) counters: Vec<Counters>,
     /// Why the load ended early.
     pub(crate) aborted: Option<String>,
+}
+
+impl Recording {
+    /// How long after its time the first user of each thread began, microseconds; threads without
+    /// users are left out.
+    #[must_use]
+    pub fn first_late_us(&self) -> &[u64] {
+        &self.first_late_us
+    }
 }
 
 /// Recordings that are not those of one load.
@@ -68,6 +79,7 @@ pub(crate) fn one(config: &Config, recording: Recording) -> Measurement {
         record,
         counters,
         aborted,
+        ..
     } = recording;
     description(config).measurement(window, vec![record], counters, aborted)
 }

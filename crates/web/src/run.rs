@@ -139,6 +139,8 @@ pub(crate) fn recording(
     recorded: Vec<Recorded>,
     aborted: Option<String>,
 ) -> Recording {
+    let first_late_us = recorded.iter().filter_map(|thread| thread.first_late);
+    let first_late_us = first_late_us.map(|late| late / 1_000).collect();
     let (results, counts): (Vec<_>, Vec<_>) = recorded
         .into_iter()
         .map(|thread| (thread.results, thread.counts))
@@ -155,6 +157,7 @@ pub(crate) fn recording(
     }
     Recording {
         window,
+        first_late_us,
         record: description(config).record(results),
         counters: merged
             .into_iter()

@@ -40,6 +40,8 @@ pub(crate) struct Prepared {
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub(crate) results: ThreadResults,
+    /// How long after its time the first user began; nothing where none did.
+    pub(crate) first_late: Option<Nanos>,
     /// By guest.
     pub(crate) counts: Vec<GuestCounts>,
 }
@@ -189,6 +191,7 @@ pub(crate) fn record(worker: &Worker, guests: &[GuestUsers], end: LoadEnd) -> Re
     }
     Recorded {
         results,
+        first_late: worker.first_late(),
         counts: guests.iter().map(GuestUsers::counts).collect(),
     }
 }

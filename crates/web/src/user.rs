@@ -75,6 +75,7 @@ impl<S: UserScript> User<S> {
     pub(crate) async fn live(mut self, starts: Nanos, stops: Nanos) {
         self.sleep_until(starts).await;
         let appeared = self.client.now();
+        self.client.worker.begun(starts, appeared);
         self.turn(false, appeared);
         self.client.begin_act(starts);
         // A failure is counted; the user goes on all the same.
@@ -218,6 +219,7 @@ pub(crate) async fn receive_visitors(
         .await
     {
         while let Some(arrival) = schedule.due(worker.clock().now()) {
+            worker.begun(arrival.at, worker.clock().now());
             worker.drawn(arrival);
             match worker.queue.admit(arrival) {
                 Admission::Assigned(row) => worker.wake(row),

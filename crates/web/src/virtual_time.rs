@@ -71,7 +71,11 @@ pub fn play(
         aborted,
     } = play_load(&load, &mut users, system, cpus, cpu_per_request, stop);
     let counts = users.into_records().map(GuestCounts::Dvdstore).collect();
-    let recorded = vec![Recorded { results, counts }];
+    let recorded = vec![Recorded {
+        results,
+        first_late: Some(0),
+        counts,
+    }];
     let all = recording(config, window, recorded, aborted);
     Ok(merge::one(config, all))
 }

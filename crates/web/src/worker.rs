@@ -95,6 +95,8 @@ pub(crate) struct Worker {
     failing: Cell<bool>,
     /// No user begins another request.
     pub(crate) stopping: Cell<bool>,
+    /// How long after its time the first user began.
+    first_late: Cell<Option<Nanos>>,
 }
 
 impl Worker {
@@ -129,6 +131,7 @@ impl Worker {
             acts: acts.collect(),
             failing: Cell::new(false),
             stopping: Cell::new(false),
+            first_late: Cell::new(None),
         }
     }
 
@@ -242,6 +245,18 @@ impl Worker {
                 .connecting
                 .set(Some((first.min(began), last.max(now))));
         }
+    }
+
+    /// A user or an arrival that was due at `due` begins; of a thread the first one counts.
+    pub(crate) fn begun(&self, due: Nanos, now: Nanos) {
+        if self.first_late.get().is_none() {
+            self.first_late.set(Some(now.saturating_sub(due)));
+        }
+    }
+
+    /// How long after its time the first user began; nothing where none did.
+    pub(crate) fn first_late(&self) -> Option<Nanos> {
+        self.first_late.get()
     }
 
     /// A user begins to live, or turns from thinking to an act and back.

@@ -23,10 +23,12 @@ pub(super) enum RunKind {
     Machines,
     /// The building of that system.
     MachinesBuild,
+    /// Trials on other machines, and users from them, with messages over NATS.
+    Fleet,
 }
 
 /// All of them, with their share of the kills and their names.
-const KINDS: [(RunKind, u32, &str); 9] = [
+const KINDS: [(RunKind, u32, &str); 10] = [
     (RunKind::Containers, 10, "containers"),
     (RunKind::Volumes, 6, "volumes"),
     (RunKind::Database, 6, "database"),
@@ -36,6 +38,7 @@ const KINDS: [(RunKind, u32, &str); 9] = [
     (RunKind::LampBuild, 2, "lamp-build"),
     (RunKind::Machines, 2, "machines"),
     (RunKind::MachinesBuild, 2, "machines-build"),
+    (RunKind::Fleet, 4, "fleet"),
 ];
 
 impl RunKind {
@@ -73,6 +76,7 @@ impl RunKind {
         Duration::from_millis(match self {
             Self::Containers | Self::Volumes | Self::Settings => 4_000,
             Self::Database => 6_000,
+            Self::Fleet => 9_000,
             Self::Lamp | Self::CmsStorage => 12_000,
             Self::LampBuild => 30_000,
             Self::Machines => 45_000,
@@ -91,6 +95,8 @@ impl RunKind {
         let cms = "[workload]\nkind = \"cms\"\nnodes = \"200 per guest\"\n\
                    accounts = \"50 per guest\"\nthink_time = \"100ms\"\n\n[stack]\nkind = \"lamp\"\n\
                    settings = { \"pages.anonymous_sessions\" = \"on\" }\n";
+        let sample = "[workload]\nkind = \"sample\"\nrecords = 50\nthink_time = \"30ms\"\n\n\
+                      [stack]\nkind = \"bundled\"\n";
         let limited = "\n[storage]\npool = \"volume\"\nwrite_iops = [\"none\", 400]\n";
         let volumes = "\n[storage]\npool = \"volume\"\nbarriers = [\"on\", \"off\"]\n";
         let (system, guest, extra, settings) = match self {
@@ -108,6 +114,7 @@ impl RunKind {
                 "settings = \"throughput\"\n",
             ),
             Self::Database => (database, "bare", "", ""),
+            Self::Fleet => (sample, "bare", "", ""),
             Self::Lamp | Self::LampBuild => {
                 (lamp, "container\"\nmemory = \"512MiB per guest", "", "")
             }
@@ -121,7 +128,7 @@ impl RunKind {
         };
         let (vcpus, guests, repeats) = match self {
             Self::Containers | Self::Volumes | Self::Settings => ("0.25", "[1, 2]", 3),
-            Self::Database => ("1", "[1]", 4),
+            Self::Database | Self::Fleet => ("1", "[1]", 4),
             Self::Lamp | Self::LampBuild => ("0.5", "[1]", 3),
             Self::CmsStorage => ("0.5", "[1]", 2),
             Self::Machines | Self::MachinesBuild => ("1", "[1]", 1),

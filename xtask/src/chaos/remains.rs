@@ -15,9 +15,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// # Errors
 /// What is left.
 pub(super) fn nothing_left(place: &Path) -> Result<(), String> {
+    nothing_left_of(place, &[])
+}
+
+/// The same, also of runs whose directories are not there any more.
+///
+/// # Errors
+/// What is left.
+pub(super) fn nothing_left_of(place: &Path, more: &[String]) -> Result<(), String> {
     let began = Instant::now();
     loop {
-        let left = remains(place);
+        let left = remains(place, more);
         if left.is_empty() {
             return Ok(());
         }
@@ -28,9 +36,9 @@ pub(super) fn nothing_left(place: &Path) -> Result<(), String> {
     }
 }
 
-/// Ids of the runs that have a directory, and of the labs in which they build.
-fn runs(place: &Path) -> Vec<String> {
-    entries(&place.join("runs"))
+/// Ids of the runs that have a directory among `runs`, and of the labs in which they build.
+pub(super) fn ids_of_runs(runs: &Path) -> Vec<String> {
+    entries(runs)
         .iter()
         .filter_map(|path| {
             let name = path.file_name()?.to_str()?;
@@ -40,8 +48,9 @@ fn runs(place: &Path) -> Vec<String> {
         .collect()
 }
 
-fn remains(place: &Path) -> Vec<String> {
-    let runs = runs(place);
+fn remains(place: &Path, more: &[String]) -> Vec<String> {
+    let mut runs = ids_of_runs(&place.join("runs"));
+    runs.extend_from_slice(more);
     let here = place.display().to_string();
     let ours = |text: &str| {
         text.contains(&here)
@@ -145,7 +154,7 @@ mod tests {
     fn what_is_left_of_a_run_is_named() {
         let place = tempfile::tempdir().expect("temporary directory");
         fs::create_dir_all(place.path().join("runs/tiny-ab12/guests/clones/g1")).expect("made");
-        let left = remains(place.path());
+        let left = remains(place.path(), &[]);
         assert!(
             left.len() == 1 && left[0].ends_with("runs/tiny-ab12/guests/clones/g1"),
             "{left:?}"
@@ -158,7 +167,7 @@ mod tests {
         // The parent goes on before the kernel has the words of the child's new program.
         let began = Instant::now();
         let left = loop {
-            let left = remains(place.path());
+            let left = remains(place.path(), &[]);
             if left.len() > 1 || began.elapsed() > PATIENCE {
                 break left;
             }

@@ -22,7 +22,7 @@ use super::{
 /// Kills until a run is led to its end and a new one begun.
 const KILLS_OF_A_RUN: u32 = 12;
 /// Exit codes of a controller that was let go on to its end: done, only void trials, limits missed.
-const ENDS: [i32; 3] = [0, 6, 7];
+pub(super) const ENDS: [i32; 3] = [0, 6, 7];
 /// The exit code where a point has no valid trial, and one that failed: an end like the others where
 /// a process of a guest or a builder was killed, and the other trials of the point were void.
 const GUEST_FAILED: i32 = 5;
@@ -44,7 +44,7 @@ pub(super) struct Series<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// How often each way was taken.
-    pub(super) ways: BTreeMap<Interruption, u32>,
+    pub(super) ways: BTreeMap<String, u32>,
     /// Clean-ups, and how many of them were killed themselves.
     pub(super) cleans: u32,
     pub(super) killed_cleans: u32,
@@ -66,7 +66,7 @@ impl Series<'_> {
         let mut children_killed = 0;
         for kill in 1..=kills {
             let way = Interruption::draw(&mut self.random);
-            *tally.ways.entry(way).or_default() += 1;
+            *tally.ways.entry(format!("{way:?}")).or_default() += 1;
             children_killed += u32::from(way == Interruption::KillChild);
             self.kill_once(way, &mut tally)
                 .and_then(|()| self.settings_as(&settings))
@@ -238,6 +238,6 @@ impl Series<'_> {
     }
 }
 
-fn starting(error: std::io::Error) -> String {
+pub(super) fn starting(error: std::io::Error) -> String {
     format!("starting rookery: {error}")
 }

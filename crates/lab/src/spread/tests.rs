@@ -15,6 +15,13 @@ fn trial(id: u32, point: u32, block: u32) -> Trial {
     }
 }
 
+/// Machines that have these trials to perform, so many at a time.
+fn places(labs: usize, at_once: usize, left: Vec<Trial>) -> Places {
+    let mut places = Places::new(labs, at_once);
+    left.into_iter().for_each(|trial| places.add(trial));
+    places
+}
+
 fn ids(handed: &[(usize, Trial)]) -> Vec<(usize, u32)> {
     handed.iter().map(|(lab, trial)| (*lab, trial.id)).collect()
 }
@@ -42,7 +49,7 @@ fn a_block_stays_on_one_machine() {
         trial(3, 1, 2),
         trial(4, 2, 2),
     ];
-    let mut places = Places::new(2, left);
+    let mut places = places(2, 2, left);
     assert_eq!(ids(&places.next()), [(0, 1), (1, 3)]);
     assert!(places.next().is_empty(), "both are at work");
     places.end(0);
@@ -53,7 +60,7 @@ fn a_block_stays_on_one_machine() {
 fn repeats_of_a_point_go_to_different_machines() {
     // Two points, three repeats, three machines.
     let left = (0..6).map(|n| trial(n + 1, n % 2 + 1, n + 1)).collect();
-    let mut all = perform_all(&mut Places::new(3, left));
+    let mut all = perform_all(&mut places(3, 3, left));
     all.sort_unstable();
     assert_eq!(all, [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2)]);
 }
@@ -61,7 +68,7 @@ fn repeats_of_a_point_go_to_different_machines() {
 #[test]
 fn what_a_lost_machine_had_is_for_the_others() {
     let left = vec![trial(1, 1, 1), trial(2, 2, 1), trial(3, 1, 2)];
-    let mut places = Places::new(2, left);
+    let mut places = places(2, 2, left);
     assert_eq!(ids(&places.next()), [(0, 1), (1, 3)]);
     places.end(0);
     places.lose(0, Some(trial(4, 1, 1)));
@@ -78,9 +85,33 @@ fn what_a_lost_machine_had_is_for_the_others() {
 
 #[test]
 fn another_attempt_comes_next_on_the_same_machine() {
-    let mut places = Places::new(1, vec![trial(1, 1, 1), trial(2, 2, 1)]);
+    let mut places = places(1, 1, vec![trial(1, 1, 1), trial(2, 2, 1)]);
     places.next();
     places.end(0);
     places.give(0, trial(3, 1, 1));
     assert_eq!(ids(&places.next()), [(0, 3)]);
+}
+
+#[test]
+fn machines_whose_drivers_are_shared_take_turns_by_blocks() {
+    // Two blocks of two points, two machines, one trial at a time.
+    let left = vec![
+        trial(1, 1, 1),
+        trial(2, 2, 1),
+        trial(3, 1, 2),
+        trial(4, 2, 2),
+    ];
+    let mut places = places(2, 1, left);
+    let mut all = Vec::new();
+    loop {
+        let handed = ids(&places.next());
+        let [(lab, id)] = handed[..] else {
+            assert!(handed.is_empty(), "{handed:?}");
+            break;
+        };
+        assert!(places.next().is_empty(), "one at a time");
+        all.push((lab, id));
+        places.end(lab);
+    }
+    assert_eq!(all, [(0, 1), (0, 2), (1, 3), (1, 4)]);
 }

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     context::LabContext,
+    elsewhere::LostDriver,
     error::{Failure, LabError, TrialError},
     event::Event,
     group_context::GroupContext,
@@ -42,15 +43,6 @@ pub(crate) enum TrialEnd {
     /// It was performed, but something of its guests stays on the host, so that every later trial
     /// would fail: the run cannot go on.
     Left(Box<TrialRecord>, GuestError),
-}
-
-/// A driver that does not answer any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LostDriver {
-    /// Name of its machine.
-    pub(crate) host: String,
-    /// Why, in words.
-    pub(crate) reason: String,
 }
 
 impl LostDriver {

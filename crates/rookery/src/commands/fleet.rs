@@ -5,7 +5,7 @@ use std::{fs::File, io::Read as _, path::Path};
 use rookery_diagnosis::ErrorFields;
 use rookery_fleet::{
     ClockOffset, Fleet, FleetError, Hello, HostError, HostState, HostStatus, HostsFile,
-    RemoteAgent, Removed,
+    LocalDriver, RemoteAgent, Removed,
 };
 use rookery_lab::{LabError, RemoteLab};
 use rookery_study::HostFacts;
@@ -50,6 +50,11 @@ fn fleet(hosts: &HostsFile) -> Result<Fleet<'_>, Failure> {
 pub(crate) fn agents(hosts: &HostsFile) -> Result<Vec<RemoteAgent<'_>>, Failure> {
     let agents = fleet(hosts)?.agents();
     agents.map_err(|errors| Failure::from_errors(Code::Host, &errors))
+}
+
+/// The driver of this machine, for guests on other ones; `runs` is where runs are kept.
+pub(crate) fn local_driver(runs: &Path) -> Result<LocalDriver, Failure> {
+    LocalDriver::new(runs).map_err(|error| Failure::from_error(Code::Host, &error))
 }
 
 /// What a plan must know of hosts that are to perform the same trials: the CPUs of the first, and

@@ -23,16 +23,24 @@ use crate::{
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     // Without --resume the command line demands one.
     let study = args.study.as_deref().unwrap_or("latest");
-    let named = args.spread.as_deref().or(args.drivers.as_deref());
-    let hosts = named.map(fleet::hosts).transpose()?;
-    let agents = hosts.as_ref().map(fleet::agents).transpose()?;
-    let agents = agents.as_deref().unwrap_or_default();
-    let labs: Vec<&dyn RemoteLab> = agents.iter().map(|agent| agent as _).collect();
-    let drivers: Vec<&dyn RemoteDriver> = agents.iter().map(|agent| agent as _).collect();
-    let labs = match (&args.spread, &args.drivers) {
-        (Some(_), _) => Labs::Elsewhere(&labs),
-        (None, Some(_)) => Labs::DrivenFrom(&drivers),
-        (None, None) => Labs::Here,
+    let named = args.spread.as_deref().or(args.guests.as_deref());
+    let lab_hosts = named.map(fleet::hosts).transpose()?;
+    let driver_hosts = args.drivers.as_deref().map(fleet::hosts).transpose()?;
+    let at_labs = lab_hosts.as_ref().map(fleet::agents).transpose()?;
+    let at_drivers = driver_hosts.as_ref().map(fleet::agents).transpose()?;
+    let at_labs = at_labs.as_deref().unwrap_or_default();
+    let labs: Vec<&dyn RemoteLab> = at_labs.iter().map(|agent| agent as _).collect();
+    let at_drivers = at_drivers.as_deref().unwrap_or_default();
+    let mut drivers: Vec<&dyn RemoteDriver> = at_drivers.iter().map(|agent| agent as _).collect();
+    // Guests elsewhere are driven from here, unless from other machines again.
+    let own = (args.guests.is_some() && drivers.is_empty())
+        .then(|| fleet::local_driver(&args.places.runs))
+        .transpose()?;
+    drivers.extend(own.iter().map(|driver| driver as &dyn RemoteDriver));
+    let labs = match (labs.as_slice(), drivers.as_slice()) {
+        ([], []) => Labs::Here,
+        ([], drivers) => Labs::DrivenFrom(drivers),
+        (labs, drivers) => Labs::Elsewhere { labs, drivers },
     };
     let manner = Manner {
         quiet: args.quiet,
@@ -147,7 +155,7 @@ fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summa
     let document = check::load(path, args.choice.choices())?;
     let plan = match conductor.labs {
         Labs::Here | Labs::DrivenFrom(_) => check::plan(&document, &args.places.runs)?,
-        Labs::Elsewhere(labs) => check::plan_for(&document, &fleet::facts(labs)?)?,
+        Labs::Elsewhere { labs, .. } => check::plan_for(&document, &fleet::facts(labs)?)?,
     };
     networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
     targets::refuse_unconfirmed(&plan, &args.confirm_target)?;

@@ -4,12 +4,12 @@ use std::{thread::sleep, time::Duration};
 
 use super::{
     hosts::PretendHosts,
-    spread::{Running, agent_of, down, kill, number, rows, up},
+    spread::{Running, down, kill, number, rows, up},
 };
 use crate::common::{Place, assert_host_as, code, host_state, root_tests, text};
 
 /// Few users of two containers on the first CPU; their drivers are on the second.
-const STUDY: &str = r#"
+pub(super) const STUDY: &str = r#"
 title = "driven from elsewhere"
 seed = 5
 [workload]
@@ -86,7 +86,13 @@ fn users_of_containers_are_driven_from_two_other_hosts() {
             // Nine users of two guests each, and none twice.
             assert_eq!(number(measured, "connections"), 18, "{measured}");
         }
-        for name in ["driver.a.clock", "driver.b.clock"] {
+        for name in [
+            "driver.a.clock",
+            "driver.a.start",
+            "driver.b.clock",
+            "driver.b.start",
+            "driver.start-skew",
+        ] {
             // Of a void trial too.
             let told = rows(&run, "tunings").iter();
             assert!(
@@ -118,7 +124,7 @@ fn a_lost_driver_makes_its_trial_void_and_the_others_carry_its_users() {
         running.hear("load-started", 1);
         // Its users are at work then.
         sleep(Duration::from_secs(3));
-        kill(agent_of(&hosts, 0).expect("an agent at work"));
+        kill(hosts.agent(0).expect("an agent at work"));
         assert_eq!(running.wait(), 0);
         let run = place.export();
         let ends: Vec<&str> = rows(&run, "trials")
@@ -163,7 +169,7 @@ fn the_loss_of_the_last_driver_ends_the_run_which_then_goes_on() {
         running.hear("load-started", 1);
         // Its users are at work then.
         sleep(Duration::from_secs(3));
-        kill(agent_of(&hosts, 0).expect("an agent at work"));
+        kill(hosts.agent(0).expect("an agent at work"));
         assert_eq!(running.wait(), 4);
         let resumed = hosts.rookery(&["run", "--resume", "--drivers", &file]);
         assert_eq!(code(&resumed), 0, "{}", text(&resumed.stderr));
@@ -192,7 +198,7 @@ fn what_cannot_be_driven_from_elsewhere_is_refused_before_anything_is_made() {
     let with_drivers = ["--drivers", file.as_str()];
     for (study, more, words) in [
         (&elsewhere, &[][..], "--drivers HOSTS.toml"),
-        (&here, &with_drivers[..], "keeps it on this one"),
+        (&here, &with_drivers[..], "keeps it beside its guests"),
         (
             &bare,
             &with_drivers[..],

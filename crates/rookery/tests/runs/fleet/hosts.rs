@@ -1,285 +1,38 @@
-//! Pretend hosts: network namespaces that this test made, each with an sshd, host key, port and
-//! `/run` of its own. They share the file system but for that, so each has its own directory.
+//! The program on pretend hosts.
 
 use std::{
-    fmt::Write as _,
-    fs::{self, Permissions},
-    io::{BufRead as _, BufReader, Write as _},
-    os::unix::fs::{PermissionsExt as _, chown},
-    path::PathBuf,
-    process::{Child, Command, Output, Stdio},
+    ops::Deref,
+    process::{Command, Output},
 };
-
-use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::Place;
 
-/// The first port that an sshd of the pretend hosts listens on.
-const FIRST_PORT: usize = 2201;
+pub(super) use rookery_testkit::NATS;
 
-/// What each namespace begins with: a private `/run`, as its registry of runs and the directory that
-/// sshd wants, and a user of its own who is not root. It says that it is there, and goes on when it
-/// is told so.
-const BEGIN: &str = "mount -t tmpfs tmpfs /run && mkdir -p /run/sshd && ip link set lo up && \
-                     (cat /etc/passwd; echo lab:x:64001:64001::/:/bin/sh) > /run/passwd && \
-                     (cat /etc/shadow; echo 'lab:*:1::::::') > /run/shadow && \
-                     mount --bind /run/passwd /etc/passwd && \
-                     mount --bind /run/shadow /etc/shadow && \
-                     echo ready && read go && exec \"$@\"";
-/// The number of the user `lab` of every pretend host.
-const LAB: u32 = 64_001;
-
-/// A namespace that lives as long as its first process.
-struct Namespace(Child);
-
-impl Namespace {
-    /// Make one whose first process becomes `command` when [`Namespace::go`] says so.
-    fn make(command: &[&str]) -> Self {
-        let mut child = Command::new("unshare")
-            .args(["--net", "--mount", "--propagation", "private", "--"])
-            .args(["sh", "-c", BEGIN, "sh"])
-            .args(command)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            // A session that lives on would keep the output of the tests open.
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("unshare starts");
-        let mut line = String::new();
-        let out = child.stdout.take().expect("piped");
-        BufReader::new(out).read_line(&mut line).expect("it says");
-        assert_eq!(line, "ready\n");
-        Self(child)
-    }
-
-    fn go(&mut self) {
-        let mut input = self.0.stdin.take().expect("piped");
-        input.write_all(b"go\n").expect("heard");
-    }
-
-    fn net(&self) -> String {
-        format!("--net=/proc/{}/ns/net", self.0.id())
-    }
-
-    /// A command in this namespace.
-    fn run(&self, words: &[&str]) {
-        run(Command::new("nsenter").arg(self.net()).args(words));
-    }
-}
-
-impl Drop for Namespace {
-    /// Whatever still runs in the namespace ends with it: sessions of sshd outlive it, and wait long
-    /// for a client that was cut off.
-    fn drop(&mut self) {
-        let own = net_of(self.0.id());
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        for id in ids.filter(|id| own.is_some() && net_of(*id) == own) {
-            if let Some(process) = i32::try_from(id).ok().and_then(Pid::from_raw) {
-                // It may have ended by itself.
-                let _ = kill_process(process, Signal::KILL);
-            }
-        }
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// The network namespace of a process.
-fn net_of(process: u32) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{process}/ns/net")).ok()
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().expect("it starts");
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {words}");
-}
-
-/// Several pretend hosts, named `a`, `b`, ..., and the namespace of their controller.
+/// Pretend hosts whose controller is the program under test.
 pub(super) struct PretendHosts<'p> {
     place: &'p Place,
-    controller: Namespace,
-    hosts: Vec<Namespace>,
+    hosts: rookery_testkit::PretendHosts,
 }
 
 impl<'p> PretendHosts<'p> {
     pub(super) fn new(place: &'p Place, count: usize) -> Self {
-        let mut controller = Namespace::make(&["sleep", "3600"]);
-        controller.run(&["ip", "link", "add", "hosts", "type", "bridge"]);
-        controller.run(&["ip", "address", "add", "10.77.0.1/24", "dev", "hosts"]);
-        controller.run(&["ip", "link", "set", "hosts", "up"]);
-        controller.go();
-        let mut all = Self {
+        Self {
             place,
-            controller,
-            hosts: Vec::new(),
-        };
-        // The user of the hosts who is not root has to reach its directory.
-        let open = Permissions::from_mode(0o755);
-        fs::set_permissions(place.dir.path(), open).expect("opened");
-        all.make_keys(count);
-        for number in 0..count {
-            let host = all.make_host(number);
-            all.hosts.push(host);
+            hosts: rookery_testkit::PretendHosts::new(place.dir.path(), count),
         }
-        for number in 0..count {
-            all.await_sshd(number);
-        }
-        all
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.place.dir.path().join(name)
-    }
-
-    /// The key of the user, those of all hosts, and what ssh must know of them.
-    fn make_keys(&self, count: usize) {
-        let names = (0..count).map(|number| format!("key-{}", name(number)));
-        for key in names.chain(["client".to_owned()]) {
-            let path = self.path(&key).display().to_string();
-            run(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &path]));
-        }
-        let mut known = String::new();
-        for number in 0..count {
-            let key = fs::read_to_string(self.path(&format!("key-{}.pub", name(number))));
-            let key = key.expect("a key");
-            let _ = write!(known, "[{}]:{} {key}", address(number), port(number));
-        }
-        fs::write(self.path("known_hosts"), known).expect("written");
-        let config = format!(
-            "IdentityFile {}\nIdentitiesOnly yes\nUserKnownHostsFile {}\n\
-             GlobalKnownHostsFile /dev/null\n",
-            self.path("client").display(),
-            self.path("known_hosts").display()
-        );
-        fs::write(self.path("ssh.conf"), config).expect("written");
-    }
-
-    fn make_host(&self, number: usize) -> Namespace {
-        let config = self.path(&format!("sshd-{}.conf", name(number)));
-        let own = format!(
-            "Port {}\nListenAddress {}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
-             LogLevel ERROR\nUsePAM no\nStrictModes no\nPasswordAuthentication no\n\
-             KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n",
-            port(number),
-            address(number),
-            self.path(&format!("key-{}", name(number))).display(),
-            self.path("client.pub").display()
-        );
-        fs::write(&config, own).expect("written");
-        let config = config.display().to_string();
-        let mut host = Namespace::make(&["/usr/sbin/sshd", "-D", "-e", "-f", &config]);
-        let (near, far) = (self.controller.0.id().to_string(), host.0.id().to_string());
-        let link = format!("to-{}", name(number));
-        run(Command::new("ip").args([
-            "link", "add", &link, "netns", &near, "type", "veth", "peer", "name", "eth0", "netns",
-            &far,
-        ]));
-        self.controller
-            .run(&["ip", "link", "set", &link, "master", "hosts", "up"]);
-        let own_address = format!("{}/24", address(number));
-        host.run(&["ip", "address", "add", &own_address, "dev", "eth0"]);
-        host.run(&["ip", "link", "set", "eth0", "up"]);
-        host.go();
-        host
-    }
-
-    /// An sshd answers a connection with its version.
-    fn await_sshd(&self, number: usize) {
-        let place = format!("/dev/tcp/{}/{}", address(number), port(number));
-        let script = format!(
-            "for try in $(seq 200); do if exec 3<>{place}; then read -t 5 -u 3 line && exit 0; fi; \
-             sleep 0.05; done 2>/dev/null; exit 1"
-        );
-        self.controller.run(&["bash", "-c", &script]);
-    }
-
-    /// `[[host]]` of a pretend host, with more keys.
-    pub(super) fn entry(&self, number: usize, more: &str) -> String {
-        format!(
-            "[[host]]\nname = \"{}\"\naddress = \"{}\"\nport = {}\nuser = \"root\"\n\
-             directory = \"{}\"\n{more}\n",
-            name(number),
-            address(number),
-            port(number),
-            self.directory(number).display()
-        )
-    }
-
-    /// The agent's directory of a pretend host.
-    pub(super) fn directory(&self, number: usize) -> PathBuf {
-        self.path(&format!("fleet-{}", name(number)))
-    }
-
-    /// `[[host]]` of a pretend host whose user is not root, but has the agent's directory.
-    pub(super) fn entry_of_lab(&self, number: usize, more: &str) -> String {
-        let directory = self.directory(number);
-        fs::create_dir(&directory).expect("made");
-        chown(&directory, Some(LAB), Some(LAB)).expect("given");
-        self.entry(number, more).replace("\"root\"", "\"lab\"")
-    }
-
-    /// `jump` through another pretend host.
-    pub(super) fn jump(&self, number: usize) -> String {
-        format!("jump = \"root@{}:{}\"", address(number), port(number))
-    }
-
-    /// A NATS server in the controller's namespace, with these lines in its configuration.
-    pub(super) fn nats_server(&self, more: &str) -> NatsServer {
-        let config = self.path("nats.conf");
-        fs::write(&config, format!("listen: \"{NATS}\"\n{more}\n")).expect("written");
-        let mut server = NatsServer {
-            net: self.controller.net(),
-            config,
-            child: None,
-        };
-        server.begin();
-        server
-    }
-
-    /// Write a hosts file with these entries, and give its path.
-    pub(super) fn file(&self, entries: &[String]) -> String {
-        let text = format!("ssh_config = \"ssh.conf\"\n{}", entries.concat());
-        self.place.study("HOSTS.toml", &text)
-    }
-
-    /// A hosts file of all pretend hosts.
-    pub(super) fn file_of_all(&self) -> String {
-        let entries: Vec<String> = (0..self.hosts.len())
-            .map(|number| self.entry(number, ""))
-            .collect();
-        self.file(&entries)
-    }
-
-    /// Forget the key of a host, as if it had never been seen.
-    pub(super) fn forget_key(&self, number: usize) {
-        let path = self.path("known_hosts");
-        let known = fs::read_to_string(&path).expect("known hosts");
-        let address = address(number);
-        let others = known.lines().filter(|line| !line.contains(&address));
-        let others: Vec<&str> = others.collect();
-        fs::write(&path, others.join("\n") + "\n").expect("written");
-    }
-
-    /// Cut the network of a host: nothing comes or goes any more, and no one is told.
-    pub(super) fn cut_off(&self, number: usize) {
-        let link = format!("to-{}", name(number));
-        self.controller
-            .run(&["ip", "link", "set", &link, "nomaster"]);
-    }
-
-    /// Undo it.
-    pub(super) fn join_again(&self, number: usize) {
-        let link = format!("to-{}", name(number));
-        self.controller
-            .run(&["ip", "link", "set", &link, "master", "hosts"]);
     }
 
     /// The command `rookery ARGS` in the controller's namespace.
     pub(super) fn command(&self, args: &[&str]) -> Command {
-        let net = self.controller.net();
-        self.place.rookery_within(&["nsenter", &net, "--"], args)
+        self.command_by(&[], args)
+    }
+
+    /// The same by a command such as `taskset --cpu-list 1`, which runs what follows it.
+    pub(super) fn command_by(&self, by: &[&str], args: &[&str]) -> Command {
+        let net = self.hosts.controller_net();
+        let within = [&["nsenter", net.as_str(), "--"], by].concat();
+        self.place.rookery_within(&within, args)
     }
 
     pub(super) fn rookery(&self, args: &[&str]) -> Output {
@@ -287,60 +40,10 @@ impl<'p> PretendHosts<'p> {
     }
 }
 
-/// Where the NATS server of a test is.
-pub(super) const NATS: &str = "10.77.0.1:4222";
+impl Deref for PretendHosts<'_> {
+    type Target = rookery_testkit::PretendHosts;
 
-/// A NATS server that ends with its test.
-pub(super) struct NatsServer {
-    net: String,
-    config: PathBuf,
-    child: Option<Child>,
-}
-
-impl NatsServer {
-    /// Start it, and wait until it answers.
-    pub(super) fn begin(&mut self) {
-        let child = Command::new("nsenter")
-            .args([&self.net, "--", "nats-server", "-c"])
-            .arg(&self.config)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("nsenter starts");
-        self.child = Some(child);
-        let place = NATS.replace(':', "/");
-        let script = format!(
-            "for try in $(seq 200); do if exec 3<>/dev/tcp/{place}; then exit 0; fi; sleep 0.05; \
-             done 2>/dev/null; exit 1"
-        );
-        run(Command::new("nsenter")
-            .arg(&self.net)
-            .args(["bash", "-c", &script]));
+    fn deref(&self) -> &Self::Target {
+        &self.hosts
     }
-
-    /// Kill it.
-    pub(super) fn end(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().expect("killed");
-            child.wait().expect("ended");
-        }
-    }
-}
-
-impl Drop for NatsServer {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-fn name(number: usize) -> char {
-    ['a', 'b', 'c', 'd'][number]
-}
-
-fn address(number: usize) -> String {
-    format!("10.77.0.{}", 11 + number)
-}
-
-fn port(number: usize) -> usize {
-    FIRST_PORT + number
 }

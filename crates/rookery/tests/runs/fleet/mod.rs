@@ -1,6 +1,7 @@
 //! `rookery fleet` on pretend hosts.
 
 mod drivers;
+mod guests;
 mod hosts;
 mod nats;
 mod spread;

@@ -6,8 +6,8 @@ use super::{
     hosts::{NATS, PretendHosts},
     json,
     spread::{
-        Running, agent_of, assert_no_guests, await_agents, down, each_trial_once, rows, sampled,
-        up, went_well,
+        Running, assert_no_guests, await_agents, down, each_trial_once, rows, sampled, up,
+        went_well,
     },
 };
 use crate::common::{Place, assert_host_as, code, host_state, root_tests, text};
@@ -48,7 +48,7 @@ fn a_restart_of_the_server_loses_no_trial() {
         let study = place.study("sampled.toml", &sampled("4", 4, "3s"));
         let mut running = Running::start(&hosts, &["run", &study, "--spread", &file, "--json"]);
         running.hear("trial-started", 2);
-        let agent = agent_of(&hosts, 0).expect("an agent at work");
+        let agent = hosts.agent(0).expect("an agent at work");
         let words = fs::read(format!("/proc/{agent}/cmdline")).expect("its words");
         assert!(String::from_utf8_lossy(&words).contains("\0--dial\0"));
         sleep(Duration::from_secs(1));
@@ -90,7 +90,7 @@ fn agents_whose_controller_was_killed_leave_nothing() {
         sleep(Duration::from_secs(1));
         running.kill();
         for number in 0..2 {
-            assert!(agent_of(&hosts, number).is_some(), "it has a lease");
+            assert!(hosts.agent(number).is_some(), "it has a lease");
         }
         await_agents(&hosts, 2);
         assert_no_guests();

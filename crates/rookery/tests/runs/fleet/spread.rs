@@ -2,10 +2,9 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     io::{BufRead as _, BufReader},
     path::Path,
-    process::{Child, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -147,8 +146,11 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) fn start(hosts: &PretendHosts<'_>, args: &[&str]) -> Self {
-        let mut child = hosts
-            .command(args)
+        Self::from_command(hosts.command(args))
+    }
+
+    pub(super) fn from_command(mut command: Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .spawn()
             .expect("rookery starts");
@@ -179,21 +181,6 @@ impl Running {
         self.lines.by_ref().for_each(drop);
         self.child.wait().expect("it ends").code().unwrap_or(-1)
     }
-}
-
-/// The agent of a pretend host that performs trials.
-pub(super) fn agent_of(hosts: &PretendHosts<'_>, number: usize) -> Option<u32> {
-    let program = hosts
-        .directory(number)
-        .join("rookery")
-        .display()
-        .to_string();
-    let begin = format!("{program}\0agent\0");
-    fs::read_dir("/proc").ok()?.flatten().find_map(|entry| {
-        let pid = entry.file_name().to_string_lossy().parse().ok()?;
-        let words = fs::read(entry.path().join("cmdline")).ok()?;
-        words.starts_with(begin.as_bytes()).then_some(pid)
-    })
 }
 
 pub(super) fn kill(pid: u32) {
@@ -297,7 +284,7 @@ fn a_lost_host_makes_its_trial_void_and_another_performs_it() {
         let mut running = Running::start(&hosts, &["run", &study, "--spread", &file, "--json"]);
         running.hear("trial-started", 2);
         sleep(Duration::from_secs(1));
-        kill(agent_of(&hosts, 0).expect("an agent at work"));
+        kill(hosts.agent(0).expect("an agent at work"));
         let ended = running.wait();
         assert!(went_well(ended), "{ended}");
         let run = place.export();
@@ -343,7 +330,7 @@ fn a_host_that_is_cut_off_ends_its_load_by_itself() {
         let mut running = Running::start(&hosts, &["run", &study, "--spread", &file, "--json"]);
         running.hear("trial-started", 2);
         sleep(Duration::from_secs(1));
-        let agent = agent_of(&hosts, 0).expect("an agent at work");
+        let agent = hosts.agent(0).expect("an agent at work");
         hosts.cut_off(0);
         let ended = running.wait();
         assert!(went_well(ended), "{ended}");
@@ -367,7 +354,7 @@ fn a_host_that_is_cut_off_ends_its_load_by_itself() {
 /// Wait until no agent is at work any more.
 pub(super) fn await_agents(hosts: &PretendHosts<'_>, count: usize) {
     let began = Instant::now();
-    while (0..count).any(|number| agent_of(hosts, number).is_some()) {
+    while (0..count).any(|number| hosts.agent(number).is_some()) {
         assert!(began.elapsed() < PATIENCE, "agents are left");
         sleep(Duration::from_millis(100));
     }

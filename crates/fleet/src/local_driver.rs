@@ -1,0 +1,110 @@
+//! The driver of the controller's own machine, for guests on another one.
+
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use rookery_diagnosis::ErrorFields;
+use rookery_guest::CleanOptions;
+use rookery_lab::{
+    DrivenPart, LabError, PartOrder, RemoteDriver, RemoteError, describe_host, own_address_towards,
+};
+use rookery_store::{HostClock, HostDescription};
+
+use crate::carry::{CarriedPart, CarryError, is_root};
+
+/// Its name, which notes and settings have.
+const NAME: &str = "controller";
+/// Directory of what is kept of its networks, in that of the runs.
+const NETWORKS: &str = "driver-networks";
+/// How often a wish to stop is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The driver of this machine, for guests on another one.
+pub struct LocalDriver {
+    host: HostDescription,
+    networks: PathBuf,
+}
+
+impl LocalDriver {
+    /// The driver on all CPUs that this process may use; `runs` is where runs are kept. What dead
+    /// controllers left of their networks there is removed.
+    ///
+    /// # Errors
+    /// When this is not root, the machine cannot be described, or something that was left cannot be
+    /// removed.
+    pub fn new(runs: &Path) -> Result<Self, CarryError> {
+        if !is_root() {
+            return Err(CarryError::NotRoot);
+        }
+        let networks = runs.join(NETWORKS);
+        // Where it is not there, nothing was left.
+        if let Ok(networks) = networks.canonicalize() {
+            let labels = Some(rookery_guest::dead_runs_below(&networks));
+            rookery_guest::clean(&CleanOptions { labels }).map_err(LabError::from)?;
+        }
+        Ok(Self {
+            host: describe_host(runs)?,
+            networks,
+        })
+    }
+}
+
+impl RemoteDriver for LocalDriver {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn host(&self) -> &HostDescription {
+        &self.host
+    }
+
+    fn address(&self, guests: IpAddr) -> Result<IpAddr, RemoteError> {
+        own_address_towards(guests).map_err(|error| RemoteError::Lost {
+            reason: format!("no way to {guests} is known: {error}"),
+        })
+    }
+
+    fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {
+        let (stop, ended) = (&AtomicBool::new(false), &AtomicBool::new(false));
+        let recording = thread::scope(|scope| {
+            scope.spawn(move || {
+                while !ended.load(Ordering::Relaxed) {
+                    stop.fetch_or((order.stop)(), Ordering::Relaxed);
+                    thread::sleep(LOOK);
+                }
+            });
+            let part = CarriedPart {
+                run: order.run,
+                config: order.config,
+                part: order.part,
+                start: order.start,
+                tunnel: order.tunnel,
+                networks: &self.networks,
+                stop,
+            };
+            let carried = part.carry();
+            ended.store(true, Ordering::Relaxed);
+            carried
+        });
+        let refused = |error| RemoteError::Refused(Box::new(ErrorFields::new(&error)));
+        Ok(DrivenPart {
+            recording: recording.map_err(refused)?,
+            start_shift_us: 0,
+            // That of the one who gives the order.
+            clock: Some(HostClock {
+                offset_us: 0,
+                bound_us: 0,
+                stepped: false,
+            }),
+        })
+    }
+
+    fn lease(&self) -> Duration {
+        Duration::ZERO
+    }
+}

@@ -1,0 +1,102 @@
+//! `rookery run --guests`: guests on pretend hosts, their users from here.
+
+use std::{
+    fs,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use super::{
+    drivers::STUDY,
+    hosts::PretendHosts,
+    spread::{Running, down, each_trial_once, hosts_of, kill, number, rows, up},
+};
+use crate::common::{Place, assert_host_as, host_state, root_tests};
+
+/// How long a load may take to begin.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Wait until users are driven from here: their threads have a network of their own.
+fn await_users() {
+    let began = Instant::now();
+    let driven = || {
+        let networks = fs::read_dir("/run/rookery/netns").into_iter().flatten();
+        networks
+            .flatten()
+            .any(|entry| entry.file_name().to_string_lossy().ends_with("r00"))
+    };
+    while !driven() {
+        assert!(began.elapsed() < PATIENCE, "no users");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn guests_are_elsewhere_and_when_their_host_is_lost_they_are_on_another() {
+    if !root_tests() {
+        return;
+    }
+    // The test spoils the first trial: that of host a.
+    let place = Place::with_planted_fault();
+    let before = host_state();
+    {
+        let hosts = PretendHosts::new(&place, 2);
+        let file = hosts.file_of_all();
+        up(&hosts, &file);
+        let study = STUDY.replace("repeats = 2", "repeats = 1");
+        let study = place.study("guests.toml", &study);
+        let args = ["run", &study, "--guests", &file, "--json"];
+        let command = hosts.command_by(&["taskset", "--cpu-list", "1"], &args);
+        let mut running = Running::from_command(command);
+        running.hear("trial-started", 1);
+        await_users();
+        let agent = hosts.agent(0).expect("an agent at work");
+        assert!(hosts.agent(1).is_some(), "the other one waits");
+        // Two seconds to the start of the users.
+        sleep(Duration::from_secs(3));
+        kill(agent);
+        let ended = running.wait();
+        let run = place.export();
+        assert_eq!(ended, 0, "{}", run["reasons"]);
+        each_trial_once(&run);
+        let reason = &rows(&run, "reasons")[0];
+        assert_eq!(
+            (number(reason, "trial"), &reason["code"]),
+            (1, &"host-lost".into())
+        );
+        let by_host = hosts_of(&run);
+        assert!(
+            by_host
+                .iter()
+                .all(|(trial, host)| (*trial == 1) == (host == "a")),
+            "{by_host:?}"
+        );
+
+        // The other host has the whole trial: users from here, guests measured and audited there.
+        for measured in rows(&run, "measurements") {
+            assert_eq!(measured["driver_cpus"], "1", "{measured}");
+            assert_eq!(number(measured, "connections"), 18, "{measured}");
+        }
+        let audits = rows(&run, "audits");
+        assert!(
+            audits.len() >= 2 && audits.iter().all(|audit| audit["consistent"] == true),
+            "{audits:?}"
+        );
+        for guest in ["g1", "g2"] {
+            let rows = rows(&run, "resources").iter();
+            let sampled = rows.filter(|row| row["subject"] == guest).count();
+            assert!(sampled >= 3, "{guest}");
+        }
+        for name in [
+            "driver.controller.clock",
+            "driver.controller.start",
+            "driver.start-skew",
+        ] {
+            let mut told = rows(&run, "tunings").iter();
+            assert!(told.any(|row| row["name"] == name), "{name}");
+        }
+        // What the killed agent had made goes with the fleet.
+        down(&hosts, &file, 2);
+    }
+    assert_host_as(&before);
+}

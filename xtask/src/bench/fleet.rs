@@ -1,0 +1,46 @@
+//! What other machines cost: users from another host beside users from this one, and the control of
+//! many agents.
+
+mod agents;
+mod drivers;
+
+const USAGE: &str = "\
+usage: cargo xtask bench fleet [drivers | agents] [--pairs N] [--agents N]
+
+  drivers     CPU per request of a driver on another host against one on this host, the same guest
+  agents      CPU and memory of a controller of simulated agents, and the skew of their starts
+  --pairs N   pairs of trials in random order (5)
+  --agents N  agents, at most 256 (200)
+";
+
+/// Run `bench fleet`.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    // The benchmark starts itself again as the process of all agents.
+    if let ["serve", address, agents, place] = words[..] {
+        return agents::serve(address, agents, place);
+    }
+    let (what, options) = match words.split_first() {
+        Some((what @ (&"drivers" | &"agents"), options)) => (Some(*what), options),
+        _ => (None, words.as_slice()),
+    };
+    let (mut pairs, mut agents) = (5, 200);
+    for option in options.chunks(2) {
+        let number = |text: &str| {
+            text.parse()
+                .map_err(|_| format!("`{text}` is no number\n{USAGE}"))
+        };
+        match option {
+            ["--pairs", text] => pairs = number(text)?,
+            ["--agents", text] => agents = number(text)?,
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    if what != Some("agents") {
+        drivers::compare(pairs)?;
+    }
+    if what != Some("drivers") {
+        agents::run(agents)?;
+    }
+    Ok(())
+}
