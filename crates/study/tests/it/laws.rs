@@ -19,7 +19,7 @@ use rookery_stats::{
 use rookery_study::{
     AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, CpuTime,
     DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
-    GuestKind, GuestShape, HostUse, Impairment, IoLimits, JournalMode, LabShape, LampUse, Layout,
+    GuestKind, GuestShape, HostUse, Impairment, IoLimits, JournalMode, LabShape, LampSite, LampUse, Layout,
     LayoutGroup, LinkDevice, LinkShape, Load, LoopType, Measure, Offloads, OpenLoad, OpenTimes,
     Order, OrderentryUse, Over, Override, PacketCpus, PacketPolicy, Pages, Per, PercentileWish,
     Pin, Pinning, Plan, Precision, RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchEnd,
@@ -524,7 +524,7 @@ prop_compose! {
         tuning in select(vec![TuningProfile::Stock, TuningProfile::Pureflex, TuningProfile::Modern]),
         buffer_pool in select(vec![BufferPool::Cold, BufferPool::Warm]), settings in vec(setting(), 0..5),
     ) -> LampUse {
-        LampUse { pages: Pages::Corrected, server, tuning, buffer_pool, settings: settings.into_iter().collect() }
+        LampUse { site: LampSite::Own, pages: Pages::Corrected, server, tuning, buffer_pool, settings: settings.into_iter().collect() }
     }
 }
 
