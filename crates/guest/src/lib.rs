@@ -53,6 +53,7 @@ pub use health::Health;
 pub use kind::{Kind, LabShape};
 pub use kinds::{
     FakeBehaviour, FakeLab, FakeStep, check_host, check_network, check_storage, open_lab,
+    refuse_tier,
     vm::{
         Accelerator, AcceleratorChoice, AgentError, GuestPins, audit_pins, choose_accelerator,
         pin_table, vm_agent,

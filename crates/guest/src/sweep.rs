@@ -15,7 +15,7 @@ use crate::{
     paths::{clones, remove_unmounted},
     processes::{KILL_LIMIT, kill_labelled, labelled_processes},
     registry::{Registration, Registry},
-    storage::{traces, volumes},
+    storage::{remove_listed, traces, volumes},
 };
 
 /// What one kind of guest leaves on a host, besides what all kinds share.
@@ -247,6 +247,13 @@ pub(crate) fn sweep(
                 }
             }
             Err(error) => report.failed.push(error.to_string()),
+        }
+        if let Some(volumes) = dir.map(volumes)
+            && let Err(error) = remove_listed(&volumes, run)
+        {
+            report
+                .failed
+                .push(format!("files of {}: {error}", volumes.display()));
         }
         for (what, below) in [("clones", dir.map(clones)), ("volumes", dir.map(volumes))] {
             if let Some(directory) = below.filter(|directory| directory.exists()) {

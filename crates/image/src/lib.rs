@@ -13,6 +13,7 @@
 //! whose entries contradict themselves are refused.
 //!
 //! Layers are plain, or compressed by gzip or zstd, within the same bounds.
+//! [`unpack_archive`] takes an archive that is no image in the same way.
 //!
 //! Errors are [`ImageError`]s; after one, nothing of the image is left.
 
@@ -26,6 +27,7 @@ mod files;
 pub mod fuzzing;
 mod layer;
 mod limits;
+mod plain;
 mod platform;
 mod problem;
 mod reference;
@@ -38,6 +40,7 @@ pub use description::{ExposedPort, ImageDescription, UnpackedImage};
 pub use digest::{Digest, NotADigest};
 pub use error::{DocumentProblem, ImageError};
 pub use limits::{Limits, Options, Ownership};
+pub use plain::{VisitFile, survey_archive, unpack_archive};
 pub use problem::{Exceeded, LayerProblem, LimitKind, TarProblem};
 pub use source::ImageSource;
 pub use tree::{Dropped, Drops, Loss};

@@ -101,7 +101,7 @@ fn search(source: &ImageSource, limits: &Limits) -> Result<(Files, Found), Image
 }
 
 /// The directory for an image. Dropped, it leaves what was there before.
-struct Target<'a> {
+pub(crate) struct Target<'a> {
     path: &'a Path,
     directory: File,
     made: bool,
@@ -109,7 +109,9 @@ struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    fn make(path: &'a Path) -> Result<Self, ImageError> {
+    /// # Errors
+    /// When it cannot be made, or is not empty.
+    pub(crate) fn make(path: &'a Path) -> Result<Self, ImageError> {
         let failed = |error| ImageError::root(path, error);
         let made = match fs::DirBuilder::new().mode(0o700).create(path) {
             Ok(()) => true,
@@ -132,13 +134,16 @@ impl<'a> Target<'a> {
         })
     }
 
-    fn directory(&self) -> Result<OwnedFd, ImageError> {
+    /// # Errors
+    /// When the system has no more descriptors.
+    pub(crate) fn directory(&self) -> Result<OwnedFd, ImageError> {
         let directory = self.directory.try_clone();
         let directory = directory.map_err(|error| ImageError::root(self.path, error))?;
         Ok(directory.into())
     }
 
-    fn keep(mut self) {
+    /// All went well: what is in it stays.
+    pub(crate) fn keep(mut self) {
         self.kept = true;
     }
 }

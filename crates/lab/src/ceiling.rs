@@ -152,11 +152,18 @@ impl Gauge {
         };
         // Room for the file and for what the file system keeps to itself.
         let size = pool.size_mib.max(2 * self.file_mib + 64);
-        let volume = lab.volume(&format!("pool{}", index + 1), &storage::spec(volume, size))?;
+        let volume = lab.volume(
+            &format!("pool{}", index + 1),
+            &storage::spec(volume, size, 0),
+        )?;
         let (Some(point), Some(in_force)) = (volume.point(), volume.in_force()) else {
             return Err(LabError::NotMounted);
         };
-        let words = format!("a volume with {in_force}{}", limit_words(&limits));
+        let striped = match volume.spec().devices {
+            1 => String::new(),
+            devices => format!(", striped over {devices} devices"),
+        };
+        let words = format!("a volume with {in_force}{striped}{}", limit_words(&limits));
         let device = (!limits.is_none()).then_some((volume.device().device, limits));
         let group = Group::make(dir.run(), device)?;
         self.measure(point, group.path(), &words, listener)

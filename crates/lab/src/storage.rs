@@ -1,12 +1,18 @@
 //! From what a study says of storage and memory nodes to what guests are given; whether this host
 //! can give it.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use rookery_guest::{Guest, GuestError, Lab, Provision, Volume, VolumeSpec, check_storage};
+use rookery_guest::{
+    Guest, GuestError, Lab, Provision, Volume, VolumeSpec, check_storage, refuse_tier,
+};
 use rookery_host::{RealHost, fio};
 use rookery_study::{
-    GuestKind, Plan, PlannedGuest, Point, StorageUse, Study, Variant, VolumeCache, VolumeUse,
+    FileSystem, GuestKind, Plan, PlannedGuest, Point, StorageUse, Study, Tier, Variant,
+    VolumeCache, VolumeUse,
 };
 
 use rookery_stack::EffectiveSetting;
@@ -30,8 +36,13 @@ pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> 
     if *ceiling {
         fio::check(&RealHost)?;
     }
+    if let Some(Tier::Foreign(tier)) = volume.as_ref().map(|volume| volume.tier) {
+        refuse_tier(study.guest.kind(), tier)?;
+    }
     // The size was checked by the plan.
-    let volume = volume.as_ref().map(|volume| spec(volume, u64::MAX >> 20));
+    let volume = volume
+        .as_ref()
+        .map(|volume| spec(volume, u64::MAX >> 20, 0));
     let runs = runs.filter(|_| !limits.is_none());
     Ok(check_storage(
         study.guest.kind(),
@@ -73,11 +84,11 @@ pub(crate) fn provisions(
 ) -> Result<Provisions, TrialError> {
     let volume = study.storage.volume.as_ref();
     let mut volumes = Vec::new();
-    let mut make = |name: &str, mib: u64| -> Result<Option<String>, GuestError> {
+    let mut make = |name: &str, mib: u64, index: usize| -> Result<Option<String>, GuestError> {
         let Some(volume) = volume else {
             return Ok(None);
         };
-        let made = lab.volume(name, &spec(volume, mib))?;
+        let made = lab.volume(name, &spec(volume, mib, index))?;
         let name = made.name().to_owned();
         volumes.push(made);
         Ok(Some(name))
@@ -89,6 +100,7 @@ pub(crate) fn provisions(
                 before => format!("{SHARED}{before}"),
             },
             point.each_guest().map(|guest| guest.group.volume_mib).sum(),
+            before,
         )?,
         None => None,
     };
@@ -102,6 +114,7 @@ pub(crate) fn provisions(
                     None => make(
                         &format!("g{}", before + guest.index + 1),
                         guest.group.volume_mib,
+                        before + guest.index,
                     )?,
                 },
                 limits: study.storage.limits,
@@ -120,12 +133,17 @@ fn nodes_of(study: &Study, guest: PlannedGuest<'_>) -> Vec<u32> {
     }
 }
 
-/// A volume of `size_mib` in the words of the guest crate.
-pub(crate) fn spec(volume: &VolumeUse, size_mib: u64) -> VolumeSpec {
+/// A volume of `size_mib` in the words of the guest crate: the one `index` of its trial, from 0, by
+/// which the directories are dealt out.
+pub(crate) fn spec(volume: &VolumeUse, size_mib: u64, index: usize) -> VolumeSpec {
+    let devices = volume.tier.devices();
+    let first = index.saturating_mul(devices as usize);
+    let places = volume.directories.iter().cycle();
+    let places = places.skip(first % volume.directories.len().max(1));
     VolumeSpec {
         size_mib,
         file_system: (!volume.raw).then_some(volume.filesystem),
-        block_size: Some(volume.block_size.bytes()),
+        block_size: (volume.filesystem != FileSystem::Btrfs).then(|| volume.block_size.bytes()),
         atime: volume.atime,
         barriers: volume.barriers,
         journal: volume.journal,
@@ -134,6 +152,11 @@ pub(crate) fn spec(volume: &VolumeUse, size_mib: u64) -> VolumeSpec {
             .commit
             .map(|commit| u32::try_from(commit.as_secs()).unwrap_or(u32::MAX)),
         direct: volume.cache == VolumeCache::None,
+        devices,
+        places: places
+            .take(volume.directories.len().min(devices as usize))
+            .map(PathBuf::from)
+            .collect(),
     }
 }
 
@@ -170,11 +193,59 @@ mod tests {
             discard: true,
             commit_s: Some(30),
             direct: false,
+            devices: 1,
+            places: Vec::new(),
         };
         assert_eq!(
-            spec(study.storage.volume.as_ref().expect("a volume"), 64),
+            spec(study.storage.volume.as_ref().expect("a volume"), 64, 0),
             expected
         );
         assert_eq!(study.storage.limits.write_iops, Some(7));
+    }
+
+    fn study(storage: &str) -> Study {
+        let text = format!(
+            "title = \"t\"\nworkload = {{ kind = \"dvdstore\" }}\nload = {{ users = 1 }}\nguest = \
+             {{ kind = \"container\" }}\nlayout = [{{ name = \"a\" }}]\n[storage]\npool = \
+             \"volume\"\n{storage}"
+        );
+        Study::parse("s.toml", &text).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    #[test]
+    fn guests_and_the_devices_of_a_stripe_are_dealt_over_the_directories() {
+        let places = |storage: &str, index: usize| {
+            let study = study(&format!(
+                "directories = [\"/a\", \"/b\", \"/c\"]\n{storage}"
+            ));
+            let volume = study.storage.volume.as_ref().expect("a volume");
+            let spec = spec(volume, 1024, index);
+            let names: Vec<String> = spec
+                .places
+                .iter()
+                .map(|at| at.display().to_string())
+                .collect();
+            (spec.devices, names.concat())
+        };
+        let single: Vec<_> = (0..4).map(|index| places("", index)).collect();
+        assert_eq!(
+            single,
+            ["/a", "/b", "/c", "/a"].map(|place| (1, place.to_owned()))
+        );
+        let stripe = "tier = \"stripe\"\ndevices = 2\n";
+        assert_eq!(places(stripe, 0), (2, "/a/b".to_owned()));
+        assert_eq!(places(stripe, 1), (2, "/c/a".to_owned()));
+        let wide = "tier = \"stripe\"\ndevices = 4\n";
+        assert_eq!(
+            places(wide, 1),
+            (4, "/b/c/a".to_owned()),
+            "the fourth is the first again"
+        );
+    }
+
+    #[test]
+    fn a_tier_that_is_not_made_here_is_refused_by_check() {
+        let refused = check(&study("tier = \"zfs\"\n"), None).expect_err("refused");
+        assert!(refused.to_string().contains("ZFS"), "{refused}");
     }
 }

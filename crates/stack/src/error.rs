@@ -11,7 +11,7 @@ use rookery_study::PointData;
 use crate::{
     database::DatabaseError,
     embedded::EmbeddedError,
-    lamp::{AuditError, LampError, LoadError, sql::SqlError},
+    lamp::{AuditError, LampError, LoadError, SiteError, sql::SqlError},
     root::RootError,
     tuning::TuningError,
 };
@@ -61,6 +61,9 @@ pub enum StackError {
     /// Programs of LAMP are missing.
     #[error(transparent)]
     Lamp(#[from] LampError),
+    /// What the user names is no site.
+    #[error(transparent)]
+    Site(#[from] SiteError),
     /// The server that comes with a workload failed.
     #[error("{0}")]
     Bundled(Box<dyn Diagnosis + Send + Sync>),
@@ -253,6 +256,7 @@ impl Diagnosis for StackError {
             Self::Embedded(error) => error.code(),
             Self::Bundled(error) => error.code(),
             Self::Lamp(error) => error.code(),
+            Self::Site(error) => error.code(),
             Self::Load(error) => error.code(),
             Self::Audit(error) => error.code(),
             Self::Sql(error) => Diagnosis::code(error),
@@ -277,6 +281,7 @@ impl Diagnosis for StackError {
         match self {
             Self::HostNotReady { source, .. } | Self::Builder { source, .. } => source.place(),
             Self::Image(error) => error.place(),
+            Self::Site(error) => error.place(),
             _ => None,
         }
     }
@@ -294,6 +299,7 @@ impl Diagnosis for StackError {
             Self::Embedded(error) => return error.help(),
             Self::Bundled(error) => return error.help(),
             Self::Lamp(error) => return error.help(),
+            Self::Site(error) => return error.help(),
             Self::Load(error) => return error.help(),
             Self::Audit(error) => return error.help(),
             Self::Sql(error) => return error.help(),

@@ -13,6 +13,7 @@ pub(crate) mod warm;
 pub mod web2005;
 
 pub use audit::{AuditError, audit};
+pub use cms::drupal::SiteError;
 pub use config::{
     DIRECTORY, HEALTH_PATH, Options, PORT, Servers, WebServer, builder, guest, initialise, loading,
 };

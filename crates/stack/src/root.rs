@@ -26,6 +26,8 @@ const BASE: [&str; 4] = ["base-files", "base-passwd", "coreutils", "dash"];
 pub enum RootKind {
     /// MariaDB, Apache and PHP.
     Lamp,
+    /// The same with what sites of others need: PHP's command line and more extensions.
+    LampSite,
     /// MariaDB alone.
     Mariadb,
     /// PostgreSQL alone.
@@ -40,6 +42,7 @@ impl RootKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Lamp => "lamp",
+            Self::LampSite => "lamp of sites",
             Self::Mariadb => "mariadb",
             Self::Postgresql => "postgresql",
             Self::Image => "image",
@@ -59,6 +62,17 @@ impl RootKind {
                 "libapache2-mod-php",
                 "php-fpm",
                 "php-mysql",
+            ],
+            Self::LampSite => &[
+                "mariadb-server-core",
+                "apache2-bin",
+                "libapache2-mod-php",
+                "php-fpm",
+                "php-mysql",
+                "php-cli",
+                "php-gd",
+                "php-mbstring",
+                "php-xml",
             ],
             Self::Mariadb => &["mariadb-server-core"],
             Self::Postgresql => &["postgresql"],

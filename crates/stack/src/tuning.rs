@@ -48,11 +48,13 @@ pub enum Component {
 }
 
 /// What pages can be told; which of them, depends on the pages.
-pub(crate) const SWITCHES: [&str; 5] = [
+const SWITCHES: [&str; 7] = [
     "persistent",
     "anonymous_sessions",
     "page_cache",
+    "block_cache",
     "compression",
+    "aggregation",
     "login_limits",
 ];
 

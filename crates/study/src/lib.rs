@@ -87,11 +87,12 @@ pub use reference::{reference, reference_of, reference_tables};
 pub use render::render_plan;
 pub use schema::json_schema;
 pub use stack_use::{
-    BufferPool, DatabaseUse, Engine, LampUse, Pages, ParsePagesError, SettingValue, SimulatedUse,
-    StackKind, StackUse, TuningProfile, WebServer,
+    BufferPool, DatabaseUse, Engine, LampSite, LampUse, Pages, ParsePagesError, SettingValue,
+    SimulatedUse, StackKind, StackUse, TuningProfile, WebServer,
 };
 pub use storage_use::{
-    AccessTimes, BlockSize, FileSystem, IoLimits, JournalMode, StorageUse, VolumeCache, VolumeUse,
+    AccessTimes, BlockSize, FileSystem, ForeignTier, IoLimits, JournalMode, StorageUse, Tier,
+    VolumeCache, VolumeUse,
 };
 pub use values::{
     Arrivals, BUDGETS, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape,

@@ -151,7 +151,22 @@ fn check_workload(workload: &Workload, sections: &Sections, context: &mut Contex
     }
     if let Some(stack) = &sections.stack {
         check_stack(workload.kind(), stack.kind(), context);
+        check_site(workload, stack, context);
     }
+}
+
+/// Refuses a site of the user before a workload that has pages of its own.
+fn check_site(workload: &Workload, stack: &StackUse, context: &mut Context) {
+    let own = stack.lamp().is_none_or(|lamp| lamp.site.is_own());
+    if own || workload.keys().takes_sites() {
+        return;
+    }
+    let message = format!(
+        "`stack.site` has no meaning for the workload {}, whose pages come with Rookery",
+        workload.kind().name()
+    );
+    let span = context.spans.nearest("stack.site");
+    context.refuse::<()>(Code::Contradiction, span, message, "remove it");
 }
 
 /// Refuses a stack that does not serve the workload.

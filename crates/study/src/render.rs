@@ -14,7 +14,7 @@ use rookery_text::{Table, wrapped};
 
 use crate::{
     Callers, CpuTime, DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Level,
-    Load, Order, Plan, Point, SettingValue, Study, Trial, Variant, VolumeCache,
+    Load, Order, Plan, Point, SettingValue, Study, Trial, Variant, VolumeCache, VolumeUse,
     grammar::kinds::cpu_list, names::Named as _, plan::thousandth, source::printable,
     time_text::plain_time,
 };
@@ -173,6 +173,21 @@ fn write_setup(out: &mut String, plan: &Plan, study: &Study) {
     }
 }
 
+/// Over how many devices a volume goes, where it is more than one.
+fn striped(volume: &VolumeUse) -> Option<String> {
+    let devices = volume.tier.devices();
+    (devices > 1).then(|| format!("striped over {devices} devices"))
+}
+
+/// Where the files of volumes lie, where that is not the run's directory.
+fn directories(volume: &VolumeUse) -> Option<String> {
+    match volume.directories.as_slice() {
+        [] => None,
+        [one] => Some(format!("in {one}")),
+        all => Some(format!("dealt over {} directories", all.len())),
+    }
+}
+
 /// Volumes and limits on I/O, but for what is a factor; nothing where there is neither.
 fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
     let given = |key: &str| {
@@ -207,6 +222,8 @@ fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
             ("per", Some(for_whom.to_owned())),
             ("size", Some(size).filter(|size| !size.is_empty())),
             ("filesystem", Some(volume.filesystem.name().to_owned())),
+            ("tier", striped(volume)),
+            ("directories", directories(volume)),
             ("atime", Some(volume.atime.name().to_owned())),
             ("barriers", barriers),
             (

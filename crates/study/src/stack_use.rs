@@ -316,9 +316,31 @@ pub struct SimulatedUse {
     pub freeze_every: Duration,
 }
 
+/// Which site the guests of the LAMP stack serve.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LampSite {
+    /// The pages that come with Rookery.
+    #[default]
+    Own,
+    /// That of the user: the path of its tree, or of an archive of it.
+    Tree(String),
+}
+
+impl LampSite {
+    /// Whether it is the one that comes with Rookery.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        *self == Self::Own
+    }
+}
+
 /// Keys of the LAMP stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LampUse {
+    /// Which site it serves.
+    #[serde(default, skip_serializing_if = "LampSite::is_own")]
+    pub site: LampSite,
     /// Faithful or corrected pages.
     pub pages: Pages,
     /// How Apache serves.

@@ -45,6 +45,73 @@ pub struct VolumeUse {
     pub commit: Option<Duration>,
     /// Whether the file behind the device passes the host's page cache.
     pub cache: VolumeCache,
+    /// What of devices a volume is made of.
+    #[serde(default, skip_serializing_if = "Tier::is_single")]
+    pub tier: Tier,
+    /// Directories of this host in which the files behind the devices lie, one after the other; empty
+    /// = the run's directory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<String>,
+}
+
+/// What of devices a volume is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// One device.
+    #[default]
+    Single,
+    /// Blocks are dealt over several devices (RAID 0).
+    Stripe {
+        /// How many.
+        devices: u32,
+    },
+    /// Something that this program does not make.
+    Foreign(ForeignTier),
+}
+
+impl Tier {
+    /// How many devices a volume has.
+    #[must_use]
+    pub fn devices(self) -> u32 {
+        match self {
+            Self::Stripe { devices } => devices,
+            Self::Single | Self::Foreign(_) => 1,
+        }
+    }
+
+    /// Whether it is one device, and need not be written.
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        *self == Self::Single
+    }
+}
+
+/// Tiers that this program does not make: an administrator makes them, and names a directory on one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ForeignTier {
+    /// A fast device before a slow one, by bcache.
+    Bcache,
+    /// The same by the device mapper.
+    DmCache,
+    /// Logical volumes.
+    Lvm,
+    /// ZFS.
+    Zfs,
+}
+
+impl ForeignTier {
+    /// Its name in study files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bcache => "bcache",
+            Self::DmCache => "dm-cache",
+            Self::Lvm => "lvm",
+            Self::Zfs => "zfs",
+        }
+    }
 }
 
 /// File systems of volumes.
@@ -55,6 +122,8 @@ pub enum FileSystem {
     Ext4,
     /// XFS.
     Xfs,
+    /// Btrfs, which alone stripes over several devices.
+    Btrfs,
 }
 
 impl FileSystem {
@@ -70,15 +139,17 @@ impl FileSystem {
         match self {
             Self::Ext4 => ("mkfs.ext4", "e2fsprogs"),
             Self::Xfs => ("mkfs.xfs", "xfsprogs"),
+            Self::Btrfs => ("mkfs.btrfs", "btrfs-progs"),
         }
     }
 
-    /// The smallest volume that it can be made on, MiB.
+    /// The smallest device that it can be made on, MiB.
     #[must_use]
     pub fn least_mib(self) -> u64 {
         match self {
             Self::Ext4 => 16,
             Self::Xfs => 300,
+            Self::Btrfs => 128,
         }
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod vm;
 use std::{path::Path, sync::Arc};
 
 use rookery_host::{Host, io::IoLimits, volume::VolumeSpec};
+use rookery_study::ForeignTier;
 
 use crate::{
     error::GuestError,
@@ -103,6 +104,18 @@ pub fn check_storage(
     };
     let missing = storage::missing(ability, volume, limits, directory);
     nothing_missing(kind, "for their storage, ", missing)
+}
+
+/// Refuses storage of a tier that is not made here, for guests of `kind`.
+///
+/// # Errors
+/// Always: what the kernel lacks for it, or that someone else has to make it.
+pub fn refuse_tier(kind: Kind, tier: ForeignTier) -> Result<(), GuestError> {
+    nothing_missing(
+        kind,
+        "for their storage, ",
+        vec![storage::foreign_tier(tier)],
+    )
 }
 
 /// Whether this host can give guests of a lab of this shape the network that it asks for, with their

@@ -7,6 +7,7 @@ use rookery_host::{
     io::{IoLimits, check_throttle, disk_of},
     volume::{FileSystem, VolumeSpec},
 };
+use rookery_study::ForeignTier;
 
 use crate::host_check::{Lack, kernel_lists};
 
@@ -88,8 +89,57 @@ fn missing_for_volume(spec: &VolumeSpec) -> Vec<Lack> {
             ));
         }
     }
+    for place in spec.places.iter().filter(|place| !place.is_dir()) {
+        missing.push(Lack::new(
+            format!("there is no directory {}", place.display()),
+            "make it, or name another in `directories` of [storage]",
+        ));
+    }
     missing.extend(spec.check().err().map(Lack::from));
     missing
+}
+
+/// Why guests get no storage of a tier that is not made here: what the kernel lacks, or that someone
+/// else makes it.
+pub(crate) fn foreign_tier(tier: ForeignTier) -> Lack {
+    foreign_tier_of(tier, Path::new("/"), &|name| kernel_lists(name))
+}
+
+fn foreign_tier_of(tier: ForeignTier, root: &Path, lists: &dyn Fn(&str) -> bool) -> Lack {
+    let (what, lacks) = match tier {
+        ForeignTier::Bcache => (
+            "bcache",
+            (!root.join("sys/fs/bcache").exists())
+                .then_some("the kernel has no bcache: there is no /sys/fs/bcache"),
+        ),
+        ForeignTier::DmCache => ("dm-cache", no_device_mapper(root)),
+        ForeignTier::Lvm => ("LVM", no_device_mapper(root)),
+        ForeignTier::Zfs => (
+            "ZFS",
+            (!lists("zfs")).then_some("the kernel has no ZFS: /proc/filesystems does not list it"),
+        ),
+    };
+    let made = "no tier of it is made here";
+    Lack::new(
+        lacks.map_or_else(
+            || format!("the kernel has {what}, but {made}"),
+            str::to_owned,
+        ),
+        format!(
+            "make {what} yourself, where the kernel has it, with a file system on it, and name a \
+             directory there in `directories`; `tier = \"stripe\"` is made of btrfs"
+        ),
+    )
+}
+
+/// What a kernel without device mapper lacks.
+fn no_device_mapper(root: &Path) -> Option<&'static str> {
+    let devices = std::fs::read_to_string(root.join("proc/devices")).unwrap_or_default();
+    let mut names = devices
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(1));
+    (!names.any(|name| name == "device-mapper"))
+        .then_some("the kernel has no device mapper: /proc/devices does not list it")
 }
 
 /// What a control group lacks to limit I/O on the disk of `directory`, where that is known.
@@ -118,4 +168,47 @@ fn kernel_has(file_system: FileSystem) -> bool {
             .join("kernel/fs")
             .join(file_system.name())
             .is_dir()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn tiers_that_are_not_made_here_are_refused_with_what_the_kernel_lacks() {
+        let root = tempfile::tempdir().expect("temporary directory");
+        let told = |tier, listed: &str| {
+            let lack = foreign_tier_of(tier, root.path(), &|name| name == listed);
+            assert!(lack.help.contains("`directories`"), "{}", lack.help);
+            lack.what
+        };
+        for (tier, said) in [
+            (ForeignTier::Bcache, "no bcache"),
+            (ForeignTier::DmCache, "no device mapper"),
+            (ForeignTier::Lvm, "no device mapper"),
+            (ForeignTier::Zfs, "no ZFS"),
+        ] {
+            assert!(told(tier, "ext4").contains(said), "{tier:?}");
+        }
+        fs::create_dir_all(root.path().join("sys/fs/bcache")).expect("made");
+        fs::create_dir_all(root.path().join("proc")).expect("made");
+        fs::write(
+            root.path().join("proc/devices"),
+            "Block devices:\n254 device-mapper\n",
+        )
+        .expect("written");
+        for tier in [
+            ForeignTier::Bcache,
+            ForeignTier::DmCache,
+            ForeignTier::Lvm,
+            ForeignTier::Zfs,
+        ] {
+            assert!(
+                told(tier, "zfs").contains("no tier of it is made here"),
+                "{tier:?}"
+            );
+        }
+    }
 }

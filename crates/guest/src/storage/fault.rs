@@ -41,8 +41,9 @@ pub enum VolumeLook {
 /// What is wrong with a volume; `None` where nothing is seen to be.
 pub(crate) fn volume_fault(volume: &Volume, look: VolumeLook) -> Option<VolumeFault> {
     let device = volume.device();
-    let asked = volume.spec().size_mib.saturating_mul(1 << 20);
-    let shrunk = shrunk(bytes_of(Path::new("/sys"), device.device), asked);
+    let asked = volume.spec().device_bytes();
+    let mut devices = volume.devices();
+    let shrunk = devices.find_map(|one| shrunk(bytes_of(Path::new("/sys"), one.device), asked));
     let Some(point) = volume.point() else {
         return shrunk;
     };

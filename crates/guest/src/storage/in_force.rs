@@ -1,6 +1,6 @@
 //! What was asked of a guest's storage and memory nodes, beside what is in force.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use rookery_host::{
     Cgroups,
@@ -79,33 +79,89 @@ pub(crate) fn node_reading(store: &Store, cgroups: &Cgroups, group: &str) -> Opt
 
 fn volume_readings(volume: &Volume) -> Vec<InForce> {
     let spec = volume.spec();
-    // As the kernel has it now, not as it was when the volume was made.
-    let device = loops::loop_of(&volume.device().file);
-    let or_nothing = |text: Option<String>| text.unwrap_or_default();
+    // As the kernel has them now, not as they were when the volume was made.
+    let devices: Option<Vec<loops::LoopDevice>> = volume
+        .devices()
+        .map(|device| loops::loop_of(&device.file))
+        .collect();
+    let read = |of: &dyn Fn(&[loops::LoopDevice]) -> String| {
+        devices.as_deref().map(of).unwrap_or_default()
+    };
+    let size = |devices: &[loops::LoopDevice]| {
+        let bytes: u64 = devices.iter().map(|device| device.bytes).sum();
+        format!("{}MiB", bytes >> 20)
+    };
+    let of_all = |devices: &[loops::LoopDevice]| {
+        let first = devices.first().is_some_and(|device| device.direct);
+        let same = devices.iter().all(|device| device.direct == first);
+        if same { cache(first) } else { "mixed" }.to_owned()
+    };
+    let asked_mib = (spec.device_bytes() >> 20) * u64::from(spec.devices);
     let mut readings = vec![
-        InForce::new(
-            "storage.size",
-            format!("{}MiB", spec.size_mib),
-            or_nothing(
-                device
-                    .as_ref()
-                    .map(|device| format!("{}MiB", device.bytes >> 20)),
-            ),
-        ),
-        InForce::new(
-            "storage.cache",
-            cache(spec.direct),
-            or_nothing(
-                device
-                    .as_ref()
-                    .map(|device| cache(device.direct).to_owned()),
-            ),
-        ),
+        InForce::new("storage.size", format!("{asked_mib}MiB"), read(&size)),
+        InForce::new("storage.cache", cache(spec.direct), read(&of_all)),
     ];
+    if spec.devices > 1 {
+        let stripe = volume
+            .point()
+            .and_then(|_| stripe_of(volume, Path::new("/sys/fs/btrfs")));
+        let asked = format!("stripe of {}", spec.devices);
+        readings.push(InForce::new(
+            "storage.tier",
+            asked,
+            stripe.unwrap_or_default(),
+        ));
+    }
+    if !spec.places.is_empty() {
+        let asked = dealt(spec);
+        readings.push(InForce::new(
+            "storage.directories",
+            asked,
+            read(&directories),
+        ));
+    }
     if spec.file_system.is_some() {
         readings.extend(mount_readings(spec, volume.in_force().as_ref()));
     }
     readings
+}
+
+/// How btrfs deals the data of a volume over its devices: `stripe of 2`.
+fn stripe_of(volume: &Volume, btrfs: &Path) -> Option<String> {
+    let name = volume.device().path.file_name()?.to_owned();
+    let mut all = fs::read_dir(btrfs)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path());
+    let own = all.find(|path| path.join("devices").join(&name).exists())?;
+    let devices = fs::read_dir(own.join("devices")).ok()?.count();
+    let data = own.join("allocation/data");
+    let profiles = ["raid0", "single", "raid1", "dup"];
+    let profile = profiles
+        .into_iter()
+        .find(|profile| data.join(profile).is_dir())?;
+    Some(match profile {
+        "raid0" => format!("stripe of {devices}"),
+        other => format!("{other} of {devices}"),
+    })
+}
+
+/// The directories of the files behind the devices of a volume, in turn.
+fn dealt(spec: &VolumeSpec) -> String {
+    let places = spec.places.iter().cycle().take(spec.devices as usize);
+    let names: Vec<String> = places.map(|place| place.display().to_string()).collect();
+    names.join(" ")
+}
+
+/// The same as the kernel has it.
+fn directories(devices: &[loops::LoopDevice]) -> String {
+    let place = |device: &loops::LoopDevice| {
+        let place = device.file.parent().and_then(Path::parent);
+        place
+            .map(|place| place.display().to_string())
+            .unwrap_or_default()
+    };
+    devices.iter().map(place).collect::<Vec<_>>().join(" ")
 }
 
 fn mount_readings(spec: &VolumeSpec, read: Option<&rookery_host::volume::InForce>) -> Vec<InForce> {
@@ -184,6 +240,8 @@ mod tests {
             discard: false,
             commit_s: None,
             direct: true,
+            devices: 1,
+            places: Vec::new(),
         };
         let read = rookery_host::volume::InForce {
             file_system: "ext4".to_owned(),

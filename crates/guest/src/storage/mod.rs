@@ -1,8 +1,9 @@
 //! Storage of guests: volumes that Rookery makes itself, limits on I/O, memory nodes, and reading
 //! all of it back.
 //!
-//! A [`Volume`] is a file below the run's directory that a loop device makes a block device of. Its
-//! name carries the run's label, so that clean-up finds the device even when nothing else is left.
+//! A [`Volume`] is one or several files that loop devices make block devices of, below the run's
+//! directory, or listed there and lying elsewhere. Their names carry the run's label, so that clean-up
+//! finds the devices even when nothing else is left.
 //! A guest that is made with a [`Provision`] keeps its data there.
 
 mod ability;
@@ -13,7 +14,7 @@ mod traces;
 mod view;
 mod volume;
 
-pub(crate) use ability::{IoLimiter, StorageAbility, missing};
+pub(crate) use ability::{IoLimiter, StorageAbility, foreign_tier, missing};
 pub use fault::{VolumeFault, VolumeLook};
 pub use in_force::InForce;
 pub(crate) use in_force::{io_readings, node_reading};
@@ -22,4 +23,4 @@ pub(crate) use provision::Store;
 pub(crate) use traces::traces;
 pub(crate) use view::View;
 pub use volume::Volume;
-pub(crate) use volume::volumes;
+pub(crate) use volume::{remove_listed, volumes};

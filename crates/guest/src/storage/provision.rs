@@ -56,6 +56,12 @@ impl Store {
     ) -> Result<Self, HostError> {
         let device = match &volume {
             _ if provision.limits.is_none() => None,
+            Some(volume) if volume.devices().count() > 1 => {
+                return Err(HostError::refused(
+                    "limits on I/O hold for one device, and the volume has several",
+                    "remove the limits, or write `tier = \"single\"` in [storage]",
+                ));
+            }
             Some(volume) => Some(volume.device().device),
             None => Some(disk_of(dir)?),
         };

@@ -1,6 +1,9 @@
 //! Volumes of runs as they can be found on the host, registered or not.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use rookery_host::{
     Mount, RunId,
@@ -41,7 +44,12 @@ pub(crate) fn traces(mounts: &[Mount]) -> Vec<Trace> {
 
 fn traces_of(loops: Vec<LoopDevice>, mounts: &[Mount]) -> Vec<Trace> {
     let trace = |device: LoopDevice| {
-        let mounted = mounts.iter().filter(|mount| mount.device == device.device);
+        // What lies on several devices has a number of its own, and is called after one of them.
+        let is_of = |mount: &&Mount| {
+            mount.device == device.device
+                || (mount.device.0 == 0 && Path::new(&mount.source) == device.path)
+        };
+        let mounted = mounts.iter().filter(is_of);
         Some(Trace {
             run: run_of_image(&device.file)?,
             points: mounted.map(|mount| mount.point.clone()).collect(),
@@ -67,14 +75,18 @@ mod tests {
         };
         let mounts = rookery_host::parse_mountinfo(
             "1 0 7:1 / /runs/r/volumes/g1 rw - ext4 /dev/loop1 rw\n2 0 7:2 / /home/iso rw - \
-             iso9660 /dev/loop2 rw\n",
+             iso9660 /dev/loop2 rw\n3 0 0:45 / /runs/r/volumes/g2 rw - btrfs /dev/loop3 rw\n",
         );
         let loops = vec![
             device(1, "/runs/r/volumes/rookery-ab-g1.img"),
             device(2, "/home/some.iso"),
+            device(3, "/disk/volumes/rookery-ab-g2-1.img"),
+            device(4, "/disk/volumes/rookery-ab-g2-2.img"),
         ];
         let found = traces_of(loops, &mounts);
-        assert_eq!(found.len(), 1);
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[1].points, [PathBuf::from("/runs/r/volumes/g2")]);
+        assert!(found[2].points.is_empty());
         assert_eq!(
             (found[0].run.as_str(), found[0].points.as_slice()),
             ("ab", [PathBuf::from("/runs/r/volumes/g1")].as_slice())

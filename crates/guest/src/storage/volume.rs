@@ -1,8 +1,9 @@
-//! One volume from its file to its mount, and back.
+//! One volume from its files to its mount, and back.
 
 use std::{
     fs::{self, File},
     io,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     thread,
@@ -38,9 +39,113 @@ pub(crate) fn volumes(dir: &Path) -> PathBuf {
     dir.join(VOLUMES)
 }
 
-/// The file behind the volume `name`.
-fn image(dir: &Path, label: &Label, name: &str) -> PathBuf {
-    volumes(dir).join(format!("{}-{name}.{IMAGE}", run_name(&label.run)))
+/// One device of a volume, and the file behind it.
+#[derive(Debug)]
+struct Part {
+    /// The file.
+    file: PathBuf,
+    /// Its name in the run's directory of volumes: the file itself, or a link to it where the study
+    /// keeps files elsewhere, so that what was made is found from there.
+    listed: PathBuf,
+    /// Known once it is attached.
+    device: Option<loops::LoopDevice>,
+}
+
+impl Part {
+    /// The device `index` of the volume `name`; nothing is made yet.
+    fn new(dir: &Path, label: &Label, name: &str, spec: &VolumeSpec, index: usize) -> Self {
+        let numbered = match spec.devices {
+            1 => String::new(),
+            _ => format!("-{}", index + 1),
+        };
+        let file = format!("{}-{name}{numbered}.{IMAGE}", run_name(&label.run));
+        let listed = volumes(dir).join(&file);
+        let elsewhere = match spec.places.len() {
+            0 => None,
+            places => Some(&spec.places[index % places]),
+        };
+        Self {
+            file: elsewhere.map_or_else(|| listed.clone(), |place| volumes(place).join(&file)),
+            listed,
+            device: None,
+        }
+    }
+
+    /// The file with all its blocks: a disk that is full is found now, and not by a database under
+    /// load.
+    fn allocate(&self, bytes: u64) -> io::Result<()> {
+        let parent = |path: &Path| path.parent().unwrap_or(Path::new(".")).to_owned();
+        fs::create_dir_all(parent(&self.listed))?;
+        if self.listed != self.file {
+            symlink(&self.file, &self.listed)?;
+            fs::create_dir_all(parent(&self.file))?;
+        }
+        let file = File::create_new(&self.file)?;
+        match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+            Ok(()) => Ok(()),
+            // File systems that cannot reserve make holes.
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(bytes),
+            Err(error) => {
+                let size = bytes >> 20;
+                Err(HostError::because(
+                    HostError::at(&self.file, error.into()),
+                    format!("free disk space, or make `size` in [storage] smaller ({size} MiB)"),
+                )
+                .into())
+            }
+        }
+    }
+
+    /// Free the device, and delete the file and what lists it.
+    fn remove(&self) -> io::Result<()> {
+        remove_image(&self.file)?;
+        if self.listed != self.file {
+            remove_file(&self.listed)?;
+            remove_empty_parent(&self.file);
+        }
+        Ok(())
+    }
+}
+
+/// Delete a file; absent is fine.
+fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io::Error::new(
+            error.kind(),
+            format!("{}: {error}", path.display()),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Delete the directory of volumes that was made beside what a user keeps there, with its last file.
+fn remove_empty_parent(file: &Path) {
+    let _ = file.parent().map(fs::remove_dir);
+}
+
+/// Delete the files that a run's directory of volumes lists elsewhere. What lists them goes with the
+/// directory.
+///
+/// # Errors
+/// When one stays.
+pub(crate) fn remove_listed(directory: &Path, run: &rookery_host::RunId) -> io::Result<()> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let listed = entry?.path();
+        let Ok(file) = fs::read_link(&listed) else {
+            continue;
+        };
+        // Only a file whose name is that of the link, and says that it is this run's.
+        let ours = run_of_image(&file).is_some_and(|of| of == *run);
+        if ours && file.file_name() == listed.file_name() {
+            remove_image(&file)?;
+            remove_empty_parent(&file);
+        }
+    }
+    Ok(())
 }
 
 /// The run whose volume has this file; `None` when it is no file of ours.
@@ -59,9 +164,9 @@ pub(super) fn run_of_image(file: &Path) -> Option<rookery_host::RunId> {
 pub struct Volume {
     name: String,
     spec: VolumeSpec,
-    image: PathBuf,
+    /// Its devices, at least one.
+    parts: Vec<Part>,
     point: PathBuf,
-    device: Option<loops::LoopDevice>,
     /// Where it is mounted besides.
     view: OnceLock<Arc<View>>,
     gone: bool,
@@ -89,17 +194,23 @@ impl Volume {
             let what = "a name takes 1 to 40 characters of a-z, 0-9 and -";
             return Err(fail(StepError::Refused(what.to_owned())));
         }
-        let image = image(dir, label, name);
-        if image.exists() {
-            let what = format!("{} is there already", image.display());
+        let spec = resolved(spec).map_err(|error| fail(error.into()))?;
+        let parts =
+            (0..spec.devices as usize).map(|index| Part::new(dir, label, name, &spec, index));
+        let parts: Vec<Part> = parts.collect();
+        let there = |path: &Path| fs::symlink_metadata(path).is_ok();
+        let taken = parts
+            .iter()
+            .find(|part| there(&part.file) || there(&part.listed));
+        if let Some(part) = taken {
+            let what = format!("{} is there already", part.file.display());
             return Err(fail(StepError::Refused(what)));
         }
         let mut volume = Self {
             name: name.to_owned(),
-            spec: spec.clone(),
-            image,
+            spec,
+            parts,
             point: volumes(dir).join(name),
-            device: None,
             view: OnceLock::new(),
             gone: false,
         };
@@ -110,56 +221,45 @@ impl Volume {
 
     fn build(&mut self, host: &dyn Host, label: &Label) -> Result<(), StepError> {
         host.step("volume file")?;
-        self.allocate()?;
+        for part in &self.parts {
+            part.allocate(self.spec.device_bytes())?;
+        }
         let environment = || label.environment(&self.name);
-        let device = loops::attach(host, &self.image, self.spec.direct, environment())?;
-        if let Some(mkfs) = self.spec.mkfs(&device.path) {
+        for part in &mut self.parts {
+            let device = loops::attach(host, &part.file, self.spec.direct, environment())?;
+            part.device = Some(device);
+        }
+        if let Some(mkfs) = self.spec.mkfs(&self.paths()) {
             host.run(mkfs.envs(environment()).timeout(MKFS_LIMIT))?;
             host.step("volume mount")?;
             fs::create_dir(&self.point)?;
-            self.mount(&device.path)?;
+            self.mount()?;
         }
-        self.device = Some(device);
         Ok(())
     }
 
-    /// The file with all its blocks: a disk that is full is found now, and not by a database under
-    /// load.
-    fn allocate(&self) -> io::Result<()> {
-        let directory = self.image.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(directory)?;
-        let file = File::create_new(&self.image)?;
-        let bytes = self.spec.size_mib.saturating_mul(1 << 20);
-        match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            Ok(()) => Ok(()),
-            // File systems that cannot reserve make holes.
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(bytes),
-            Err(error) => {
-                let size = self.spec.size_mib;
-                Err(HostError::because(
-                    HostError::at(&self.image, error.into()),
-                    format!("free disk space, or make `size` in [storage] smaller ({size} MiB)"),
-                )
-                .into())
-            }
-        }
+    /// Its devices that are attached.
+    fn paths(&self) -> Vec<PathBuf> {
+        self.devices().map(|device| device.path.clone()).collect()
     }
 
-    fn mount(&self, device: &Path) -> io::Result<()> {
+    fn mount(&self) -> io::Result<()> {
+        let devices = self.paths();
+        let options = self.spec.data(&devices);
         let kind = self
             .spec
             .file_system
             .map_or("", rookery_host::volume::FileSystem::name);
-        let data = std::ffi::CString::new(self.spec.data()).map_err(io::Error::other)?;
+        let data = std::ffi::CString::new(options.as_str()).map_err(io::Error::other)?;
         mount(
-            device,
+            &self.device().path,
             &self.point,
             kind,
             self.spec.flags(),
             Some(data.as_c_str()),
         )
         .map_err(|error| {
-            let (at, options) = (self.point.display(), self.spec.data());
+            let at = self.point.display();
             HostError::refused(
                 format!(
                     "mounting {kind} at {at} with `{options}`: {}",
@@ -192,15 +292,20 @@ impl Volume {
             .then_some(self.point.as_path())
     }
 
-    /// Its block device.
+    /// Its block devices: one, or those that its blocks are dealt over.
+    pub fn devices(&self) -> impl Iterator<Item = &loops::LoopDevice> {
+        self.parts.iter().filter_map(|part| part.device.as_ref())
+    }
+
+    /// The first of its block devices, by which it is mounted.
     ///
     /// # Panics
-    /// Never: a volume that was made has its device.
+    /// Never: a volume that was made has its devices.
     #[must_use]
     pub fn device(&self) -> &loops::LoopDevice {
-        self.device
-            .as_ref()
-            .expect("a volume that was made has its device")
+        self.devices()
+            .next()
+            .expect("a volume that was made has its devices")
     }
 
     /// Mount it in another namespace as well, at the same place: a raw device is seen there
@@ -213,8 +318,7 @@ impl Volume {
             return Ok(());
         }
         let _ = self.view.set(Arc::clone(view));
-        let device = &self.device().path;
-        view.within(|| self.mount(device))
+        view.within(|| self.mount())
     }
 
     /// What it is, read back from the kernel; `None` of a raw device, and when it is not mounted
@@ -244,7 +348,7 @@ impl Volume {
             view.within(|| unmount_all(&self.point))?;
         }
         unmount_all(&self.point)?;
-        remove_image(&self.image)?;
+        self.parts.iter().try_for_each(Part::remove)?;
         match fs::remove_dir(&self.point) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(io::Error::new(
@@ -268,13 +372,19 @@ impl Drop for Volume {
 /// Free the device of a volume's file and delete the file. Absent is fine.
 pub(super) fn remove_image(image: &Path) -> io::Result<()> {
     loops::detach(image)?;
-    match fs::remove_file(image) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io::Error::new(
-            error.kind(),
-            format!("{}: {error}", image.display()),
-        )),
-        _ => Ok(()),
+    remove_file(image)
+}
+
+/// The same with the directories as the kernel names them.
+fn resolved(spec: &VolumeSpec) -> io::Result<VolumeSpec> {
+    let mut spec = spec.clone();
+    for place in &mut spec.places {
+        *place = place.canonicalize().map_err(|error| {
+            let error = HostError::at(place, error);
+            HostError::because(error, "make the directory, or name another in [storage]")
+        })?;
     }
+    Ok(spec)
 }
 
 /// Unmount everything at a point; what stays busy vanishes from sight at once and for good with its
@@ -306,6 +416,35 @@ fn unmount_all(point: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_elsewhere_go_with_what_lists_them_and_no_other_does() {
+        let place = tempfile::tempdir().expect("temporary directory");
+        let (run_dir, disk) = (
+            place.path().join("volumes"),
+            place.path().join("disk/volumes"),
+        );
+        fs::create_dir_all(&run_dir).expect("made");
+        fs::create_dir_all(&disk).expect("made");
+        let put = |name: &str, listed: &str| {
+            fs::write(disk.join(name), "1").expect("written");
+            symlink(disk.join(name), run_dir.join(listed)).expect("linked");
+        };
+        put("rookery-ab-g1-1.img", "rookery-ab-g1-1.img");
+        put("rookery-cd-g1.img", "rookery-cd-g1.img");
+        put("rookery-ab-g2.img", "rookery-ab-other.img");
+        put("precious.img", "precious.img");
+        let run = rookery_host::RunId::try_from("ab".to_owned()).expect("a run");
+        remove_listed(&run_dir, &run).expect("removed");
+        let mut left: Vec<_> = fs::read_dir(&disk).expect("read").flatten().collect();
+        left.sort_by_key(fs::DirEntry::file_name);
+        let left: Vec<_> = left.iter().map(fs::DirEntry::file_name).collect();
+        assert_eq!(
+            left,
+            ["precious.img", "rookery-ab-g2.img", "rookery-cd-g1.img"]
+        );
+        remove_listed(&place.path().join("none"), &run).expect("nothing to do");
+    }
 
     #[test]
     fn only_files_of_ours_tell_a_run() {

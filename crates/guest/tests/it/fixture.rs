@@ -221,6 +221,8 @@ pub(crate) fn ext4(size_mib: u64) -> VolumeSpec {
         discard: false,
         commit_s: None,
         direct: true,
+        devices: 1,
+        places: Vec::new(),
     }
 }
 

@@ -34,6 +34,10 @@ pub(crate) const CASES: &[(&str, fn())] = &[
         xfs_and_direct_access_are_made_and_read_back,
     ),
     (
+        "a_stripe_lies_on_devices_in_several_directories_and_is_read_back",
+        a_stripe_lies_on_devices_in_several_directories_and_is_read_back,
+    ),
+    (
         "a_shared_volume_goes_with_its_last_guest",
         a_shared_volume_goes_with_its_last_guest,
     ),
@@ -109,11 +113,11 @@ impl Place {
                 .filter(|line| line.contains(directory.to_str().expect("utf-8")))
                 .map(str::to_owned),
         );
-        let files = fs::read_dir(self.dir.path().join("guests/volumes"))
-            .into_iter()
-            .flatten()
-            .flatten();
-        left.extend(files.map(|file| file.path().display().to_string()));
+        for volumes in ["guests/volumes", "one/volumes", "two/volumes"] {
+            let files = fs::read_dir(self.dir.path().join(volumes));
+            let files = files.into_iter().flatten().flatten();
+            left.extend(files.map(|file| file.path().display().to_string()));
+        }
         left
     }
 }
@@ -129,6 +133,8 @@ fn ext4() -> VolumeSpec {
         discard: true,
         commit_s: Some(11),
         direct: false,
+        devices: 1,
+        places: Vec::new(),
     }
 }
 
@@ -275,6 +281,8 @@ fn xfs_and_direct_access_are_made_and_read_back() {
         discard: false,
         commit_s: None,
         direct: true,
+        devices: 1,
+        places: Vec::new(),
     };
     let volume = lab.volume("all", &wanted).expect("a volume");
     let provision = Provision {
@@ -308,6 +316,91 @@ fn xfs_and_direct_access_are_made_and_read_back() {
     drop(volume);
     guest.remove().expect("removed");
     assert_eq!(place.left(), [""; 0]);
+}
+
+/// A stripe over two devices, in two directories of this place.
+fn stripe(dir: &Path) -> VolumeSpec {
+    let places = ["one", "two"].map(|name| dir.join(name));
+    for place in &places {
+        fs::create_dir_all(place).expect("made");
+    }
+    VolumeSpec {
+        size_mib: 256,
+        file_system: Some(FileSystem::Btrfs),
+        block_size: None,
+        atime: AccessTimes::Noatime,
+        barriers: Some(false),
+        journal: None,
+        discard: false,
+        commit_s: None,
+        direct: true,
+        devices: 2,
+        places: places.to_vec(),
+    }
+}
+
+fn a_stripe_lies_on_devices_in_several_directories_and_is_read_back() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let lab = place.lab(Kind::Container);
+    let wanted = stripe(place.dir.path());
+    let volume = lab.volume("g1", &wanted).expect("a volume");
+    let files: Vec<PathBuf> = volume.devices().map(|device| device.file.clone()).collect();
+    let base = place.dir.path().canonicalize().expect("there");
+    let names = ["one/volumes", "two/volumes"].map(|name| base.join(name));
+    assert_eq!(
+        files
+            .iter()
+            .map(|file| file.parent().expect("a parent"))
+            .collect::<Vec<_>>(),
+        names.iter().map(PathBuf::as_path).collect::<Vec<_>>()
+    );
+    let provision = Provision {
+        volume: Some(volume.name().to_owned()),
+        ..Provision::default()
+    };
+    let mut guest = lab
+        .create_with(
+            &template(&*lab, "/bin/cat"),
+            &spec(1, &["/data/rows"]),
+            &provision,
+        )
+        .expect("a guest");
+    let read = readings(&*guest);
+    has(&read, "storage.filesystem", "btrfs", "btrfs");
+    has(&read, "storage.tier", "stripe of 2", "stripe of 2");
+    has(&read, "storage.size", "256MiB", "256MiB");
+    has(&read, "storage.barriers", "off", "off");
+    has(&read, "storage.cache", "none", "none");
+    let asked = ["one", "two"]
+        .map(|name| base.join(name).display().to_string())
+        .join(" ");
+    has(&read, "storage.directories", &asked, &asked);
+    guest.start().expect("started");
+    assert_eq!(
+        end_of(&mut *guest),
+        "exit code 0",
+        "{}",
+        guest.log_tail(2000)
+    );
+    let limited = Provision {
+        limits: IoLimits {
+            read_iops: Some(100),
+            ..IoLimits::default()
+        },
+        ..provision
+    };
+    let refused = lab.create_with(&template(&*lab, "/bin/cat"), &spec(2, &[]), &limited);
+    assert!(refused.is_err_and(|error| error.to_string().contains("one device")));
+    drop(volume);
+    guest.remove().expect("removed");
+    assert_eq!(place.left(), [""; 0]);
+    assert!(
+        names.iter().all(|name| !name.exists()),
+        "nothing stays beside what a user has there"
+    );
 }
 
 fn a_shared_volume_goes_with_its_last_guest() {
@@ -413,9 +506,19 @@ fn after_a_fault_at_any_step_nothing_is_left() {
     if !root_tests() {
         return;
     }
-    for make in [FaultyHost::failing_at, FaultyHost::failing_after] {
+    for (make, striped) in [
+        (FaultyHost::failing_at as fn(u64) -> FaultyHost, false),
+        (FaultyHost::failing_after, false),
+        (FaultyHost::failing_at, true),
+        (FaultyHost::failing_after, true),
+    ] {
         for n in 1.. {
             let place = Place::new();
+            let wanted = if striped {
+                stripe(place.dir.path())
+            } else {
+                ext4()
+            };
             let host = Arc::new(make(n));
             let lab = open_lab(
                 &Kind::Bare.into(),
@@ -423,12 +526,13 @@ fn after_a_fault_at_any_step_nothing_is_left() {
                 Arc::clone(&host) as Arc<dyn Host>,
             )
             .expect("a lab");
-            let made = lab.volume("g1", &ext4());
+            let made = lab.volume("g1", &wanted);
             if !host.has_failed() {
                 made.expect("no fault, no failure");
                 assert_eq!(
-                    n, 5,
-                    "the file, the device, the file system and the mount can fail"
+                    n,
+                    if striped { 6 } else { 5 },
+                    "the files, each device, the file system and the mount can fail"
                 );
                 break;
             }
@@ -483,7 +587,7 @@ pub(crate) fn run_child_that_dies(words: &[String]) {
     let host = Dying::new(at, after);
     let lab = open_lab(&Kind::Container.into(), site, Arc::new(host)).expect("a lab");
     let template = template(&*lab, "/bin/cat");
-    let volume = lab.volume("g1", &ext4()).expect("a volume");
+    let volume = lab.volume("g1", &stripe(Path::new(dir))).expect("a volume");
     let provision = Provision {
         volume: Some(volume.name().to_owned()),
         ..Provision::default()
@@ -499,9 +603,9 @@ fn clean_up_after_sudden_death_at_any_step_leaves_nothing() {
         return;
     }
     let mut had_volumes = 0;
-    // Lab network (2), template (7), volume (4), guest (3): beyond them the child dies when all is
-    // done.
-    for (at, after) in (1..=17).flat_map(|at| [(at, "before"), (at, "after")]) {
+    // Lab network (2), template (7), volume of two devices (5), guest (3): beyond them the child dies
+    // when all is done.
+    for (at, after) in (1..=18).flat_map(|at| [(at, "before"), (at, "after")]) {
         let place = Place::new();
         let status = Command::new(env::current_exe().expect("this test"))
             .arg("child-that-dies")

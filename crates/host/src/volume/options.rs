@@ -1,6 +1,9 @@
 //! What a volume shall be, how that is said to mkfs and mount, and what it is.
 
-use std::{fmt, path::Path};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 pub use rookery_study::{AccessTimes, FileSystem, JournalMode};
 use rustix::mount::MountFlags;
@@ -30,20 +33,38 @@ pub struct VolumeSpec {
     pub discard: bool,
     /// Seconds between two commits of the journal; `None` = as the file system does. ext4 only.
     pub commit_s: Option<u32>,
-    /// The file behind the device is read and written without the host's page cache.
+    /// The files behind the devices are read and written without the host's page cache.
     pub direct: bool,
+    /// Devices that its blocks are dealt over, in equal parts: one, or several of btrfs.
+    pub devices: u32,
+    /// Directories of the files behind the devices, dealt out in turn; empty = that of the run.
+    pub places: Vec<PathBuf>,
 }
 
 impl VolumeSpec {
+    /// The size of each of its devices, bytes.
+    #[must_use]
+    pub fn device_bytes(&self) -> u64 {
+        let mib = self.size_mib / u64::from(self.devices.max(1));
+        mib.saturating_mul(1 << 20)
+    }
+
     /// What cannot be.
     ///
     /// # Errors
     /// The first contradiction.
     pub fn check(&self) -> Result<(), HostError> {
+        let striped = self.file_system == Some(FileSystem::Btrfs);
+        if self.devices == 0 || (self.devices > 1 && !striped) {
+            return Err(HostError::refused(
+                "only btrfs lies on several devices",
+                "write `filesystem = \"btrfs\"` in [storage]",
+            ));
+        }
         let Some(file_system) = self.file_system else {
             return Ok(());
         };
-        let least = file_system.least_mib();
+        let least = file_system.least_mib().saturating_mul(self.devices.into());
         if self.size_mib < least {
             return Err(HostError::refused(
                 format!(
@@ -52,6 +73,12 @@ impl VolumeSpec {
                     self.size_mib
                 ),
                 "make `size` in [storage] larger",
+            ));
+        }
+        if file_system == FileSystem::Btrfs && (self.journal.is_some() || self.commit_s.is_some()) {
+            return Err(HostError::refused(
+                "btrfs has neither journal modes nor a commit interval of ours; ext4 has",
+                "change [storage]",
             ));
         }
         if file_system == FileSystem::Xfs {
@@ -70,10 +97,10 @@ impl VolumeSpec {
         Ok(())
     }
 
-    /// The command that makes the file system on `device`; `None` for a raw one. Nothing is left to
-    /// be done in the background later, and a small volume has the layout of a large one.
+    /// The command that makes the file system on its devices; `None` for a raw one. Nothing is left
+    /// to be done in the background later, and a small volume has the layout of a large one.
     #[must_use]
-    pub fn mkfs(&self, device: &Path) -> Option<Invocation> {
+    pub fn mkfs(&self, devices: &[PathBuf]) -> Option<Invocation> {
         let file_system = self.file_system?;
         let mut invocation = Invocation::new(file_system.maker().0);
         invocation = match file_system {
@@ -88,14 +115,20 @@ impl VolumeSpec {
                 "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
             ]),
             FileSystem::Xfs => invocation.args(["-q", "-f", "-K"]),
+            FileSystem::Btrfs => {
+                let profile = if self.devices > 1 { "raid0" } else { "single" };
+                let metadata = if self.devices > 1 { "raid0" } else { "dup" };
+                invocation.args(["-q", "-f", "-K", "-d", profile, "-m", metadata])
+            }
         };
         if let Some(bytes) = self.block_size {
             invocation = match file_system {
+                FileSystem::Btrfs => invocation,
                 FileSystem::Ext4 => invocation.args(["-b".to_owned(), bytes.to_string()]),
                 FileSystem::Xfs => invocation.args(["-b".to_owned(), format!("size={bytes}")]),
             };
         }
-        Some(invocation.arg(device))
+        Some(devices.iter().fold(invocation, Invocation::arg))
     }
 
     /// Flags of the mount. Devices and set-user-id programs on a volume have no effect.
@@ -109,10 +142,19 @@ impl VolumeSpec {
         }
     }
 
-    /// Options for the file system: `barrier=0,data=writeback`.
+    /// Options for the file system on these devices: `barrier=0,data=writeback`.
     #[must_use]
-    pub fn data(&self) -> String {
+    pub fn data(&self, devices: &[PathBuf]) -> String {
         let mut options = Vec::new();
+        if self.file_system == Some(FileSystem::Btrfs) {
+            options.extend(self.barriers.map(|on| match on {
+                true => "barrier".to_owned(),
+                false => "nobarrier".to_owned(),
+            }));
+            // Otherwise the kernel does not know the others.
+            let others = devices.iter().skip(1);
+            options.extend(others.map(|device| format!("device={}", device.display())));
+        }
         if self.file_system == Some(FileSystem::Ext4) {
             options.extend(self.barriers.map(|on| format!("barrier={}", u8::from(on))));
             options.extend(
@@ -222,6 +264,8 @@ mod tests {
             discard: false,
             commit_s: None,
             direct: true,
+            devices: 1,
+            places: Vec::new(),
         }
     }
 
@@ -233,7 +277,7 @@ mod tests {
             journal: Some(JournalMode::Writeback),
             ..spec()
         };
-        assert_eq!(paper.data(), "barrier=0,data=writeback");
+        assert_eq!(paper.data(&[]), "barrier=0,data=writeback");
         assert!(paper.flags().contains(MountFlags::NOATIME));
         let line = "107 27 7:0 / /x rw,nosuid,nodev,noatime - ext4 /dev/loop0 \
                     rw,discard,nobarrier,commit=10,data=writeback\n";
@@ -278,7 +322,7 @@ mod tests {
     #[test]
     fn commands_say_all_that_is_asked() {
         let line = |spec: VolumeSpec| {
-            spec.mkfs(Path::new("/dev/loop9"))
+            spec.mkfs(&["/dev/loop9".into()])
                 .map(|invocation| invocation.line())
         };
         assert_eq!(
@@ -304,6 +348,49 @@ mod tests {
             }),
             None
         );
+    }
+
+    #[test]
+    fn a_stripe_is_made_over_all_its_devices_and_mounted_with_all() {
+        let stripe = VolumeSpec {
+            file_system: Some(FileSystem::Btrfs),
+            devices: 2,
+            barriers: Some(false),
+            ..spec()
+        };
+        let devices = ["/dev/loop3", "/dev/loop4"].map(PathBuf::from);
+        let line = stripe.mkfs(&devices).map(|invocation| invocation.line());
+        assert_eq!(
+            line.as_deref(),
+            Some("mkfs.btrfs -q -f -K -d raid0 -m raid0 /dev/loop3 /dev/loop4")
+        );
+        assert_eq!(stripe.data(&devices), "nobarrier,device=/dev/loop4");
+        assert_eq!(stripe.device_bytes(), 256 << 20);
+        stripe.check().expect("large enough");
+        for bad in [
+            VolumeSpec {
+                devices: 5,
+                ..stripe.clone()
+            },
+            VolumeSpec {
+                devices: 0,
+                ..stripe.clone()
+            },
+            VolumeSpec {
+                commit_s: Some(5),
+                ..stripe.clone()
+            },
+            VolumeSpec {
+                file_system: Some(FileSystem::Ext4),
+                ..stripe.clone()
+            },
+            VolumeSpec {
+                file_system: None,
+                ..stripe
+            },
+        ] {
+            assert!(bad.check().is_err(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -194,7 +194,7 @@ impl Read for Section {
 }
 
 /// A file and its size. A pipe in its place does not make us wait.
-fn open_regular(path: &Path) -> io::Result<(File, u64)> {
+pub(crate) fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     let metadata = file.metadata()?;

@@ -210,6 +210,27 @@ fn visit_entries<R: Read>(
     Ok(())
 }
 
+/// Hands every entry of an archive that is no layer to `visit`; `path` is that of the present one.
+/// Gives the digest of the archive as it is stored.
+///
+/// # Errors
+/// When it is damaged, hostile or larger than what is left of the allowance, or `visit` fails.
+pub(crate) fn visit_archive<R: Read>(
+    stored: R,
+    allowance: &mut Allowance,
+    limits: &Limits,
+    stop: &AtomicBool,
+    path: &mut Option<Vec<u8>>,
+    visit: Visit<'_>,
+) -> Result<Digest, LayerProblem> {
+    let stream = LayerStream::new(stored, allowance, stop).map_err(TarProblem::from)?;
+    let mut archive = Reader::new(stream);
+    visit_entries(&mut archive, limits, path, visit)?;
+    let mut stream = archive.into_inner();
+    stream.drain().map_err(TarProblem::from)?;
+    Ok(stream.finish().map_err(TarProblem::from)?.stored)
+}
+
 /// Applies an archive that nobody vouches for; for fuzzing.
 pub(crate) fn apply_unchecked(
     bytes: &[u8],

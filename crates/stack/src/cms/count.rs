@@ -33,24 +33,41 @@ pub fn count(database: &Path) -> Result<Counted, CmsError> {
 }
 
 fn counted_here(connection: &Connection, data: &CmsData) -> Result<Counted, rusqlite::Error> {
-    counted("", data, |query| {
+    let site = SiteNodes {
+        nodes: "nodes",
+        accounts: "accounts",
+    };
+    counted(&site, data, |query| {
         let found: i64 = connection.query_row(query, [], |row| row.get(0))?;
         Ok(found.unsigned_abs())
     })
 }
 
-/// Counts what is beyond these data in tables whose names begin with `schema`; `number` asks for
-/// the one number of a query, which any server of SQL understands.
+/// Where the nodes and accounts of a site are: tables, or queries in parentheses, that have the
+/// columns of the small site's.
+pub(crate) struct SiteNodes {
+    /// With `id`, `kind`, `title`, `body`, `author` and `promoted`.
+    pub(crate) nodes: &'static str,
+    /// With `id`.
+    pub(crate) accounts: &'static str,
+}
+
+/// Counts what a site has beyond these data; `number` asks for the one number of a query, which any
+/// server of SQL understands.
 ///
 /// # Errors
 /// Those of `number`.
 pub(crate) fn counted<E>(
-    schema: &str,
+    site: &SiteNodes,
     data: &CmsData,
     mut number: impl FnMut(&str) -> Result<u64, E>,
 ) -> Result<Counted, E> {
     let last = u64::from(data.first_node) + u64::from(data.nodes) - 1;
-    let nodes = format!("SELECT count(*) FROM {schema}nodes n WHERE n.id");
+    let SiteNodes {
+        nodes: all,
+        accounts,
+    } = site;
+    let nodes = format!("SELECT count(*) FROM {all} n WHERE n.id");
     let mut rows = Vec::new();
     for kind in NodeKind::ALL {
         let query = format!("{nodes} > {last} AND n.kind = '{}'", kind.name());
@@ -66,15 +83,13 @@ pub(crate) fn counted<E>(
     }
     for (query, what) in [
         (
-            format!(
-                "SELECT count(*) - count(DISTINCT n.title) FROM {schema}nodes n WHERE n.id > {last}"
-            ),
+            format!("SELECT count(*) - count(DISTINCT n.title) FROM {all} n WHERE n.id > {last}"),
             "new nodes have the title of another",
         ),
         (
             format!(
                 "{nodes} > {last} AND (n.title = '' OR n.body = '' OR NOT EXISTS (SELECT 1 FROM \
-                 {schema}accounts a WHERE a.id = n.author))"
+                 {accounts} a WHERE a.id = n.author))"
             ),
             "new nodes lack title, text or author",
         ),

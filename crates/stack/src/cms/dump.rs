@@ -1,19 +1,18 @@
 //! Accounts and nodes as tab-separated text.
 
 use std::{
-    fmt::Write as _,
     fs::{self, File},
     io::{self, BufWriter, Write as _},
-    ops::{ControlFlow, Range},
+    ops::ControlFlow,
     path::Path,
 };
 
-use rookery_workload::cms::{ADMIN, CmsData, PASSWORD};
+use rookery_workload::cms::CmsData;
 use sha2::{Digest as _, Sha256};
 
 use super::{
     CmsError,
-    load::{SALT, hashed},
+    rows::{each_node, lines, small_tables},
 };
 
 /// What was written.
@@ -91,130 +90,10 @@ impl Out<'_> {
     }
 }
 
-/// A value of a row.
-enum Value {
-    Number(u64),
-    Text(String),
-}
-
-fn account_rows(data: &CmsData) -> impl Iterator<Item = Vec<Value>> + '_ {
-    let pass = hashed(SALT, PASSWORD);
-    let created = data.node(0).created_s;
-    let admin = std::iter::once((1, ADMIN.to_owned()));
-    let users = (1..=data.users).map(|number| (number + 1, CmsData::user_name(number)));
-    admin.chain(users).map(move |(id, name)| {
-        let mail = format!("{name}@site.invalid");
-        vec![
-            Value::Number(id.into()),
-            Value::Text(name),
-            Value::Text(pass.clone()),
-            Value::Text(mail),
-            Value::Number(created),
-        ]
-    })
-}
-
-fn node_rows(data: &CmsData, places: Range<u32>) -> impl Iterator<Item = Vec<Value>> + '_ {
-    places.map(|place| {
-        let (node, text) = (data.node(place), data.text(place));
-        vec![
-            Value::Number(node.id.into()),
-            Value::Text(node.kind.name().to_owned()),
-            Value::Text(text.title),
-            Value::Text(text.body),
-            Value::Number(u64::from(node.author) + 1),
-            Value::Number(node.created_s),
-            Value::Number(node.promoted.into()),
-        ]
-    })
-}
-
-/// A line for each account: id, name, password, mail, created.
-pub(crate) fn account_lines(data: &CmsData) -> impl Iterator<Item = String> + '_ {
-    account_rows(data).map(|row| tabbed(&row))
-}
-
-/// A line for each node at these places, from 0: id, kind, title, body, author, created, promoted.
-pub(crate) fn node_lines(data: &CmsData, places: Range<u32>) -> impl Iterator<Item = String> + '_ {
-    node_rows(data, places).map(|row| tabbed(&row))
-}
-
-/// Statements that put the accounts into `table`, as [`inserts`] makes them.
-pub(crate) fn account_inserts<'d>(
-    table: &'d str,
-    data: &'d CmsData,
-) -> impl Iterator<Item = Insert> + 'd {
-    inserts(table, account_rows(data))
-}
-
-/// Statements that put the nodes at these places, from 0, into `table`, as [`inserts`] makes them.
-pub(crate) fn node_inserts<'d>(
-    table: &'d str,
-    data: &'d CmsData,
-    places: Range<u32>,
-) -> impl Iterator<Item = Insert> + 'd {
-    inserts(table, node_rows(data, places))
-}
-
-/// An `INSERT` of many rows.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Insert {
-    pub(crate) statement: String,
-    pub(crate) rows: u64,
-}
-
-/// Bytes from which on a statement takes no further row, as tools that dump databases have it.
-const INSERT_BYTES: usize = 1 << 20;
-
-fn inserts<'d>(
-    table: &'d str,
-    rows: impl Iterator<Item = Vec<Value>> + 'd,
-) -> impl Iterator<Item = Insert> + 'd {
-    let mut rows = rows.peekable();
-    std::iter::from_fn(move || {
-        rows.peek()?;
-        let mut insert = Insert {
-            statement: format!("INSERT INTO {table} VALUES "),
-            rows: 0,
-        };
-        while insert.statement.len() < INSERT_BYTES {
-            let Some(row) = rows.next() else { break };
-            if insert.rows > 0 {
-                insert.statement.push(',');
-            }
-            put_values(&mut insert.statement, &row);
-            insert.rows += 1;
-        }
-        Some(insert)
-    })
-}
-
-/// A row in parentheses: quotes and backslashes within text are escaped by a backslash.
-fn put_values(out: &mut String, row: &[Value]) {
-    for (place, value) in row.iter().enumerate() {
-        out.push(if place == 0 { '(' } else { ',' });
-        match value {
-            // Writing to a string does not fail.
-            Value::Number(number) => {
-                let _ = write!(out, "{number}");
-            }
-            Value::Text(text) => {
-                out.push('\'');
-                for character in text.chars() {
-                    if matches!(character, '\'' | '\\') {
-                        out.push('\\');
-                    }
-                    out.push(character);
-                }
-                out.push('\'');
-            }
-        }
-    }
-    out.push(')');
-}
-
 fn accounts(out: &mut Out<'_>, data: &CmsData) -> io::Result<()> {
-    account_lines(data).try_for_each(|line| out.put(&line))
+    let tables = small_tables();
+    let table = &tables.accounts[0];
+    lines(table, tables.each_account(data)).try_for_each(|line| out.put(&line))
 }
 
 fn nodes(
@@ -222,7 +101,8 @@ fn nodes(
     data: &CmsData,
     progress: &dyn Fn(u64) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    for (line, done) in node_lines(data, 0..data.nodes).zip(u64::from(data.users) + 2..) {
+    let nodes = lines(&small_tables().nodes[0], each_node(data, 0..data.nodes));
+    for (line, done) in nodes.zip(u64::from(data.users) + 2..) {
         out.put(&line)?;
         go_on(done, progress)?;
     }
@@ -237,34 +117,6 @@ fn go_on(done: u64, progress: &dyn Fn(u64) -> ControlFlow<()>) -> io::Result<()>
         return Err(io::ErrorKind::Interrupted.into());
     }
     Ok(())
-}
-
-/// A row: tabs, line feeds and backslashes within text are escaped by a backslash.
-fn tabbed(row: &[Value]) -> String {
-    let mut out = String::new();
-    for (place, value) in row.iter().enumerate() {
-        if place > 0 {
-            out.push('\t');
-        }
-        match value {
-            // Writing to a string does not fail.
-            Value::Number(number) => {
-                let _ = write!(out, "{number}");
-            }
-            Value::Text(text) => {
-                for character in text.chars() {
-                    match character {
-                        '\\' => out.push_str("\\\\"),
-                        '\t' => out.push_str("\\t"),
-                        '\n' => out.push_str("\\n"),
-                        other => out.push(other),
-                    }
-                }
-            }
-        }
-    }
-    out.push('\n');
-    out
 }
 
 #[cfg(test)]
@@ -309,33 +161,6 @@ mod tests {
         };
         assert_eq!(lines("nodes.tsv"), u64::from(DATA.nodes));
         assert_eq!(lines("accounts.tsv") + lines("nodes.tsv"), DATA.rows());
-    }
-
-    #[test]
-    fn what_would_end_a_field_is_escaped() {
-        let row = [Value::Number(7), Value::Text("a\\b'c\td\ne".to_owned())];
-        assert_eq!(tabbed(&row), "7\ta\\\\b'c\\td\\ne\n");
-    }
-
-    #[test]
-    fn statements_hold_every_row_once_and_about_a_mebibyte_each() {
-        let all: Vec<Insert> = node_inserts("t", &DATA, 0..DATA.nodes).collect();
-        let rows: u64 = all.iter().map(|insert| insert.rows).sum();
-        assert_eq!(rows, u64::from(DATA.nodes));
-        let (last, full) = all.split_last().expect("some");
-        let (least, most) = (INSERT_BYTES, INSERT_BYTES + 16_384);
-        for insert in full {
-            assert!((least..most).contains(&insert.statement.len()));
-        }
-        assert!(!full.is_empty() && last.statement.len() < most);
-        let accounts: Vec<Insert> = account_inserts("t", &DATA).collect();
-        assert_eq!((accounts.len(), accounts[0].rows), (1, 21));
-        let mut values = String::new();
-        put_values(
-            &mut values,
-            &[Value::Number(7), Value::Text("a\\b'c".to_owned())],
-        );
-        assert_eq!(values, "(7,'a\\\\b\\'c')");
     }
 
     #[test]

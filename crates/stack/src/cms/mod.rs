@@ -11,6 +11,7 @@ mod error;
 mod html;
 mod limits;
 mod load;
+mod rows;
 mod schema;
 mod server;
 mod service;
@@ -20,12 +21,15 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use count::counted;
 pub use count::{Counted, count};
-pub(crate) use dump::{Insert, account_inserts, account_lines, node_inserts, node_lines};
+pub(crate) use count::{SiteNodes, counted};
 pub use dump::{Written, write_dump};
 pub use error::CmsError;
 pub use load::{CmsLoadProgress, load};
+pub(crate) use rows::{
+    AccountRow, Insert, LoadedAccount, LoadedNode, NodeRow, SiteTable, SiteTables, Value,
+    each_node, inserts, lines, small_tables,
+};
 pub use server::{CmsServeConfig, Server};
+pub(crate) use service::HEALTH_PATH;
 pub use service::{DATABASE_FILE, PORT, guest_args};
-pub(crate) use service::{FRONT_PATH, HEALTH_PATH};

@@ -11,29 +11,39 @@
 //! * `compression`: pages are compressed for users who take it;
 //! * `login_limits`: logins are refused where too many have failed, as in Drupal 7.
 
+pub(crate) mod drupal;
 mod load;
 
 use rookery_study::WebServer;
-use rookery_workload::cms::CmsData;
 
 use super::{
     Component, Software, Tuned,
     config::{Site, mariadb_config, mariadb_service, serving},
-    sql::{Database, SqlError},
 };
-use crate::{
-    SupervisedService,
-    cms::{Counted, counted},
-    tuning::{SWITCHES, is_on},
-};
+use crate::{SupervisedService, cms::SiteNodes, tuning::is_on};
 
-pub use load::load;
+pub(crate) use load::SiteLoad;
+
+/// What the pages can be told.
+pub(crate) const SWITCHES: [&str; 5] = [
+    "persistent",
+    "anonymous_sessions",
+    "page_cache",
+    "compression",
+    "login_limits",
+];
 
 /// The database that the site lives in.
 pub(crate) const DATABASE: &str = "CMS";
 
+/// Where its nodes and accounts are.
+pub(crate) const NODES: SiteNodes = SiteNodes {
+    nodes: "CMS.nodes",
+    accounts: "CMS.accounts",
+};
+
 /// Database, tables, and the account of the pages; nothing may be there yet.
-pub const TABLES: &str = include_str!("../../../../stacks/lamp/schema/cms.sql");
+pub(crate) const TABLES: &str = include_str!("../../../../stacks/lamp/schema/cms.sql");
 
 /// Path of the pages' settings below the document root.
 const SETTINGS_FILE: &str = "cms/config.php";
@@ -92,11 +102,7 @@ pub(crate) fn service(software: &Software, tuned: &Tuned, server: WebServer) -> 
 /// What the pages read: where the database is, and their switches. A socket whose path is too long
 /// for an address is named from its directory.
 fn settings(tuned: &Tuned, server: WebServer) -> String {
-    let switches = SWITCHES.map(|switch| {
-        let mut asked = tuned.of_component(Component::Pages, server);
-        let on = asked.any(|setting| setting.name == switch && is_on(&setting.value));
-        format!("    '{switch}' => {on},\n")
-    });
+    let switches = switches(&SWITCHES, tuned, server);
     format!(
         "<?php
 $socket = '{{data}}/mysql.sock';
@@ -109,20 +115,19 @@ return [
     'user' => 'web',
     'password' => 'web',
     'database' => '{DATABASE}',
-{}];
-",
-        switches.concat()
+{switches}];
+"
     )
 }
 
-/// Counts what a load left beyond these data. No one may write meanwhile.
-///
-/// # Errors
-/// When the server refuses a query.
-pub(crate) fn audit(database: &mut Database, data: &CmsData) -> Result<Counted, SqlError> {
-    counted(&format!("{DATABASE}."), data, |query| {
-        database.number(query).map(i64::unsigned_abs)
-    })
+/// Switches as the entries of an array, on or off.
+fn switches(all: &[&str], tuned: &Tuned, server: WebServer) -> String {
+    let entries = all.iter().map(|switch| {
+        let mut asked = tuned.of_component(Component::Pages, server);
+        let on = asked.any(|setting| setting.name == *switch && is_on(&setting.value));
+        format!("    '{switch}' => {on},\n")
+    });
+    entries.collect()
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::{SupervisedService, tier::TierAccess, tuning::is_on};
 
 pub use mariadb::initialise;
 pub(crate) use mariadb::{BUILDING, PLACES, bootstrap_script, config as mariadb_config};
+pub(crate) use php::base as php_base;
 pub(crate) use services::{HEAD, initialising, mariadb as mariadb_service};
 
 /// Port of the web server.
@@ -151,9 +152,22 @@ fn with_pages(
     serving(software, tuned, options.server, site)
 }
 
+/// What lies at the root of a site.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum DocumentRoot {
+    /// The documents that the guest is given.
+    #[default]
+    Documents,
+    /// This directory of the guest, whose `index.php` answers whatever is no file in it. The documents
+    /// are in front of it, each by its path.
+    Tree(String),
+}
+
 /// What Apache and PHP serve in a guest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Site {
+    /// What lies at its root.
+    pub(crate) root: DocumentRoot,
     /// Files below the document root: path and text.
     pub(crate) documents: Vec<(String, String)>,
     /// Directories of the document root that its pages alone read.
@@ -185,7 +199,7 @@ pub(crate) fn serving(
         ),
         ("php/php.ini".to_owned(), php::ini(software, tuned, server)),
         (
-            "htdocs/rookery-settings.php".to_owned(),
+            format!("htdocs/{SETTINGS_PAGE}"),
             php::SETTINGS_PAGE.to_owned(),
         ),
     ];
@@ -197,6 +211,9 @@ pub(crate) fn serving(
     files.extend(site.files);
     SupervisedService::new(files)
 }
+
+/// Path of what tells the settings in force of PHP, below the document root.
+pub(crate) const SETTINGS_PAGE: &str = "rookery-settings.php";
 
 /// The service of the guest in which the template of a database is made: an empty database is
 /// initialised, then MariaDB runs alone.

@@ -81,6 +81,8 @@ pub struct Software {
     pub php_fpm: PathBuf,
     /// Directory of PHP's extensions.
     pub php_extensions: PathBuf,
+    /// Extensions beyond those of our own pages, in the order in which they are loaded.
+    pub more_extensions: &'static [&'static str],
     /// Version of PHP.
     pub php: PhpVersion,
     /// Types of files by suffix, where the root has the list.
@@ -144,6 +146,36 @@ impl Software {
         .software()
     }
 
+    /// The same for sites of others: PHP's command line is there, and these extensions are loaded.
+    ///
+    /// # Errors
+    /// As [`Software::find`].
+    pub(crate) fn find_for_sites(
+        root: &Path,
+        extensions: &'static [&'static str],
+    ) -> Result<Self, LampError> {
+        let mut software = Self::find(root)?;
+        let mut search = Search {
+            root,
+            missing: Vec::new(),
+        };
+        search.file(&software.php_cli());
+        for name in extensions {
+            let file = software.php_extensions.join(format!("{name}.so"));
+            search.file(&file.display().to_string());
+        }
+        if !search.missing.is_empty() {
+            return Err(search.refusal(Some(software.php)));
+        }
+        software.more_extensions = extensions;
+        Ok(software)
+    }
+
+    /// PHP's command line.
+    pub(crate) fn php_cli(&self) -> String {
+        format!("/usr/bin/php{}", self.php)
+    }
+
     /// Whether OPcache must be loaded as an extension.
     #[must_use]
     pub fn opcache_is_extension(&self) -> bool {
@@ -185,6 +217,7 @@ impl Search<'_> {
             php_module,
             php_fpm,
             php_extensions,
+            more_extensions: &[],
             php,
             mime_types,
             versions: BTreeMap::new(),

@@ -138,6 +138,7 @@ pub(crate) fn service(
             backend_service(args, settings.backend)
         }),
         files: Vec::new(),
+        ..Site::default()
     };
     serving(software, tuned, server, site)
 }

@@ -8,13 +8,13 @@ use std::{path::Path, time::Duration};
 use rookery_guest::{Fill, FillError, Guest, Health, Recipe, Template};
 use rookery_stats::DatabaseLoad;
 use rookery_study::{CmsUse, Point, PointData, Study, Workload, WorkloadKind};
-use rookery_workload::cms::{CmsData, Contract};
+use rookery_workload::cms::{CmsAnswer, CmsData, CmsTalk, CmsWork, Contract};
 
 use crate::{
     BuiltStack, ClonedGuests, DatabaseLoader, Found, GuestStack, Origin, Service, Stack,
     StackContext, StackError,
     api::STOP_GRACE,
-    cms::{DATABASE_FILE, FRONT_PATH, HEALTH_PATH, PORT, count, guest_args, load},
+    cms::{DATABASE_FILE, HEALTH_PATH, PORT, count, guest_args, load},
     page::get,
     service::{GUEST, USER},
     template::{FileLoader, give_to_guests},
@@ -63,16 +63,26 @@ fn data_of(stack: &'static str, data: PointData) -> Result<CmsData, StackError> 
         .ok_or_else(|| StackError::other_data(stack, data))
 }
 
-/// Lets a guest answer with the front page.
-fn answer_front(context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
-    let body = get(context.lab.network(), guest.address(), FRONT_PATH)?;
-    if body.contains("id=\"list-0\"") {
-        return Ok(());
+/// Lets a guest whose site keeps this contract answer with the front page.
+fn answer_front(
+    context: &StackContext<'_>,
+    guest: &dyn Guest,
+    contract: Contract,
+) -> Result<(), StackError> {
+    let (mut talk, asked) = CmsTalk::begin(contract, CmsWork::Front);
+    let body = get(context.lab.network(), guest.address(), &asked.target)?;
+    let answer = CmsAnswer {
+        status: 200,
+        location: None,
+        body: body.as_bytes(),
+    };
+    match talk.answered(&answer) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(StackError::Page {
+            url: format!("http://{}{}", guest.address(), asked.target),
+            what: "the answer is not the front page".to_owned(),
+        }),
     }
-    Err(StackError::Page {
-        url: format!("http://{}{FRONT_PATH}", guest.address()),
-        what: "the answer is not the front page".to_owned(),
-    })
 }
 
 impl Stack for CmsStack {
@@ -167,7 +177,7 @@ impl GuestStack for CmsGuests {
     }
 
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
-        answer_front(context, guest)
+        answer_front(context, guest, Contract::Smallcms)
     }
 
     fn audit(

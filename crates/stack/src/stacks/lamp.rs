@@ -13,7 +13,7 @@ use rookery_workload::dvdstore::{Size, WordLists};
 
 pub(super) use self::{
     settings::{LampSettings, OF_DATABASE, OF_PAGES, PERSISTENT, read_back},
-    template::{SOCKET, database, empty, load_in, loaded, start},
+    template::{Loading, SOCKET, database, empty, load_in, loaded, start},
 };
 use crate::{
     BuiltStack, ClonedGuests, DatabaseLoader, DvdstoreStack, EffectiveSetting, Found, GuestStack,
@@ -97,7 +97,7 @@ impl Stack for LampStack {
     }
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {
-        check_software(kind, templates)
+        check_software(RootKind::Lamp, kind, templates)
     }
 
     fn check_settings(&self, point: &Point, index: usize) -> Result<(), StackError> {
@@ -106,18 +106,12 @@ impl Stack for LampStack {
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
         let size = size_of(NAME, data)?;
-        let (root, software) = software(context)?;
+        let (root, software) = software(context, RootKind::Lamp)?;
         let template = if self.options.servers.has_database() {
             let description = format!("lamp dvdstore {size}, own words, schema {VERSION}");
-            let what = database_of(size);
-            loaded(
-                context,
-                root.as_ref(),
-                &software,
-                &description,
-                &what,
-                &|database| fill(context, database, size),
-            )?
+            let fill = |_: &dyn Guest, database: &mut Database| fill(context, database, size);
+            let loading = Loading::of_mariadb(description, database_of(size), &software, &fill);
+            loaded(context, root.as_ref(), &software, &loading)?
         } else {
             empty(context, root.as_ref())?
         };
@@ -137,7 +131,7 @@ impl Stack for LampStack {
         data: PointData,
     ) -> Result<Box<dyn DatabaseLoader>, StackError> {
         let size = size_of(NAME, data)?;
-        let (root, software) = software(context)?;
+        let (root, software) = software(context, RootKind::Lamp)?;
         Ok(Box::new(LampLoader {
             stack: self.clone(),
             software,
@@ -169,10 +163,14 @@ fn fill(
     Ok(summary.parts)
 }
 
-/// Whether this host has the servers, or can build a root with them.
-pub(super) fn check_software(kind: Kind, templates: &Path) -> Result<(), StackError> {
+/// Whether this host has the servers, or can build a root of this kind with them.
+pub(super) fn check_software(
+    root: RootKind,
+    kind: Kind,
+    templates: &Path,
+) -> Result<(), StackError> {
     let found = if has_root(kind) {
-        check_root(kind, &RootRecipe::of_host(RootKind::Lamp), templates)
+        check_root(kind, &RootRecipe::of_host(root), templates)
     } else {
         Software::find(Path::new("/"))
             .map(drop)
@@ -181,11 +179,12 @@ pub(super) fn check_software(kind: Kind, templates: &Path) -> Result<(), StackEr
     found.map_err(|error| StackError::not_ready(NAME, error))
 }
 
-/// The root of LAMP guests, built or found, and what is in it.
+/// The root of LAMP guests of this kind, built or found, and what is in it.
 pub(super) fn software(
     context: &StackContext<'_>,
+    kind: RootKind,
 ) -> Result<(Option<Template>, Software), StackError> {
-    let root = root(context, &RootRecipe::of_host(RootKind::Lamp), NAME)?;
+    let root = root(context, &RootRecipe::of_host(kind), NAME)?;
     let path = root.as_ref().map_or(Path::new("/"), |root| &root.root);
     let software = Software::find(path).map_err(|error| StackError::not_ready(NAME, error))?;
     Ok((root, software))
@@ -217,7 +216,7 @@ impl DatabaseLoader for LampLoader {
         guest: &mut dyn Guest,
         _cpus: &[u32],
     ) -> Result<DatabaseLoad, StackError> {
-        load_in(context, guest, &database_of(self.size), &|database| {
+        load_in(context, guest, &database_of(self.size), &|_, database| {
             fill(context, database, self.size)
         })
     }

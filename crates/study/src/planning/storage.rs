@@ -79,7 +79,7 @@ fn each_mib(size: &Amount, group: &GuestGroup, users: f64) -> Result<u64, Evalua
 fn least_mib(volume: &VolumeUse, guests: u32) -> u64 {
     let whole = match (volume.raw, volume.filesystem) {
         (true, _) => 1,
-        (false, file_system) => file_system.least_mib(),
+        (false, file_system) => file_system.least_mib() * u64::from(volume.tier.devices()),
     };
     if volume.shared {
         whole.div_ceil(u64::from(guests))

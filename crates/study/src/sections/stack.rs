@@ -18,8 +18,8 @@ use crate::{
     names::Named,
     problem::Code,
     stack_use::{
-        BufferPool, DatabaseUse, Engine, LampUse, Pages, SimulatedUse, StackKind, StackUse,
-        TuningProfile, WebServer,
+        BufferPool, DatabaseUse, Engine, LampSite, LampUse, Pages, SimulatedUse, StackKind,
+        StackUse, TuningProfile, WebServer,
     },
 };
 
@@ -157,6 +157,9 @@ keys! {
         kind: Choice<StackKind> = Choice::NEW, Default("\"embedded\"");
         /// Whether the pages reproduce the known defects of the original.
         pages: Choice<Pages> = Choice::NEW, Default("\"corrected\"");
+        /// A site of yours in place of the pages that come with Rookery: its tree, or an archive of it
+        /// (lamp only; content management).
+        site: PathFromRoot = PathFromRoot { example: "/srv/site" }, Optional("the pages that come with Rookery");
         /// How Apache serves (lamp only).
         server: Choice<WebServer> = Choice::NEW, Optional("\"prefork\"");
         /// Set of tunings to begin with (lamp, mariadb and postgresql).
@@ -282,8 +285,13 @@ impl StackSection {
             }
             StackKind::Lamp => {
                 let server = self.keys.server;
+                let site = self.keys.site.clone();
+                if refused("site", site.is_some(), context) {
+                    return None;
+                }
                 let tuned = self.tuned(kind, context)?;
                 Some(StackUse::Lamp(LampUse {
+                    site: site.map_or(LampSite::Own, LampSite::Tree),
                     pages,
                     server: server.unwrap_or(WebServer::Prefork),
                     tuning: tuned.tuning,
@@ -372,6 +380,10 @@ impl StackSection {
                     (*processors_per_vcpu > 1).then_some(*processors_per_vcpu);
             }
             StackUse::Lamp(lamp) => {
+                keys.site = match &lamp.site {
+                    LampSite::Own => None,
+                    LampSite::Tree(path) => Some(path.clone()),
+                };
                 keys.server = Some(lamp.server);
                 keys.tuning = Some(lamp.tuning);
                 keys.buffer_pool = Some(lamp.buffer_pool);
@@ -431,7 +443,7 @@ struct Tuned {
 
 /// What only some kinds of stack have, how messages name them, and whose key it is.
 const OWN_KEYS: [(&[StackKind], &str, &[&str]); 8] = [
-    (&[StackKind::Lamp], "the LAMP stack", &["server"]),
+    (&[StackKind::Lamp], "the LAMP stack", &["server", "site"]),
     (
         &[StackKind::Lamp, StackKind::Mariadb, StackKind::Postgresql],
         "the LAMP stack and the databases",

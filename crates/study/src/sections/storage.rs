@@ -5,13 +5,13 @@ use std::time::Duration;
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Choice, Memory, PerSecond, Time},
+        kinds::{Choice, Memory, PathFromRoot, PerSecond, Time, Values, Whole},
     },
     names::Named,
     problem::Code,
     storage_use::{
-        AccessTimes, BlockSize, FileSystem, IoLimits, JournalMode, StorageUse, VolumeCache,
-        VolumeUse,
+        AccessTimes, BlockSize, FileSystem, ForeignTier, IoLimits, JournalMode, StorageUse, Tier,
+        VolumeCache, VolumeUse,
     },
 };
 
@@ -74,6 +74,50 @@ impl Named for FileSystem {
             Self::Xfs,
             "300 MiB or more; its barriers cannot be turned off",
         ),
+        (
+            "btrfs",
+            Self::Btrfs,
+            "128 MiB or more of each device; it alone stripes over several",
+        ),
+    ];
+}
+
+/// A tier, before it is known over how many devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TierName {
+    Single,
+    Stripe,
+    Foreign(ForeignTier),
+}
+
+impl Named for TierName {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("single", Self::Single, "one device"),
+        (
+            "stripe",
+            Self::Stripe,
+            "blocks dealt over `devices` devices (RAID 0 of btrfs)",
+        ),
+        (
+            "bcache",
+            Self::Foreign(ForeignTier::Bcache),
+            "not made here: name a directory on one in `directories`",
+        ),
+        (
+            "dm-cache",
+            Self::Foreign(ForeignTier::DmCache),
+            "not made here either",
+        ),
+        (
+            "lvm",
+            Self::Foreign(ForeignTier::Lvm),
+            "not made here either",
+        ),
+        (
+            "zfs",
+            Self::Foreign(ForeignTier::Zfs),
+            "not made here either",
+        ),
     ];
 }
 
@@ -125,6 +169,15 @@ impl Named for Switch {
         &[("on", Self(true), "yes"), ("off", Self(false), "no")];
 }
 
+/// Most devices of a volume.
+const MOST_DEVICES: u32 = 16;
+/// Most directories that volumes are dealt over.
+const MOST_DIRECTORIES: usize = 64;
+/// A directory of this host.
+const DIRECTORY: PathFromRoot = PathFromRoot {
+    example: "/mnt/disk1",
+};
+
 /// A day; longer is never.
 const LONGEST_COMMIT: Duration = Duration::from_secs(86_400);
 
@@ -136,7 +189,7 @@ keys! {
         /// Measure with fio what the storage can do, once, before the first trial; the report draws
         /// it over the I/O of the guests.
         ceiling: Choice<Switch> = Choice::NEW, Default("\"off\"");
-        /// For whom there is a volume (this and all keys down to `cache`: volumes only).
+        /// For whom there is a volume (this and all keys down to `directories`: volumes only).
         per: Choice<PoolPer> = Choice::NEW, Optional("\"guest\"");
         /// Size; of a shared volume the parts of all guests together.
         size: Memory = Memory, Optional("three times the nominal database, and 256MiB for logs; \
@@ -157,6 +210,13 @@ keys! {
         commit: Time = Time { min: Duration::from_secs(1), max: LONGEST_COMMIT, example: "5s" }, Optional("5 s");
         /// Whether the host caches the volume a second time.
         cache: Choice<VolumeCache> = Choice::NEW, Optional("\"none\"");
+        /// What of devices a volume is made of.
+        tier: Choice<TierName> = Choice::NEW, Optional("\"single\"");
+        /// Devices of a stripe.
+        devices: Whole<u32> = Whole { min: 2, max: MOST_DEVICES }, Optional("2");
+        /// Directories in which the files behind the devices lie, each on a disk of its own: volumes,
+        /// and the devices of a stripe, are dealt over them in turn.
+        directories: Values<PathFromRoot> = Values { kind: DIRECTORY, most: MOST_DIRECTORIES }, Optional("the run's directory");
         /// Most reads per second of a guest (this and all keys below: containers and machines
         /// only).
         read_iops: PerSecond = PerSecond::Count, Default("\"none\"");
@@ -170,7 +230,7 @@ keys! {
 }
 
 /// What only volumes have.
-const VOLUME_KEYS: [&str; 10] = [
+const VOLUME_KEYS: [&str; 13] = [
     "per",
     "size",
     "filesystem",
@@ -181,9 +241,12 @@ const VOLUME_KEYS: [&str; 10] = [
     "discard",
     "commit",
     "cache",
+    "tier",
+    "devices",
+    "directories",
 ];
 /// What only volumes with a file system have.
-const FILE_SYSTEM_KEYS: [&str; 7] = [
+const FILE_SYSTEM_KEYS: [&str; 9] = [
     "filesystem",
     "block_size",
     "atime",
@@ -191,9 +254,13 @@ const FILE_SYSTEM_KEYS: [&str; 7] = [
     "journal",
     "discard",
     "commit",
+    "tier",
+    "devices",
 ];
-/// What XFS does not have.
+/// What other file systems than ext4 do not have.
 const EXT4_KEYS: [&str; 2] = ["journal", "commit"];
+/// What limits I/O.
+const LIMIT_KEYS: [&str; 4] = ["read_iops", "write_iops", "read_bps", "write_bps"];
 
 impl StorageKeys {
     pub(crate) fn build(self, context: &mut Context) -> Option<StorageUse> {
@@ -246,27 +313,21 @@ impl StorageKeys {
             self.discard.is_some(),
             self.commit.is_some(),
             self.cache.is_some(),
+            self.tier.is_some(),
+            self.devices.is_some(),
+            self.directories.is_some(),
         ];
         // What is in the file but was refused has its problem already.
         let refused = |(key, read): (&&str, bool)| !read && context.spans.has(&path_of(key));
         if VOLUME_KEYS.iter().zip(given).any(refused) {
             return None;
         }
-        let filesystem = self.filesystem.unwrap_or(FileSystem::Ext4);
-        if filesystem == FileSystem::Xfs {
-            let help = "write `filesystem = \"ext4\"`, or remove it";
-            refuse_all(
-                &EXT4_KEYS,
-                "belongs to ext4, but `storage.filesystem` is \"xfs\"",
-                help,
-                context,
-            )?;
-            if self.barriers == Some(Switch(false)) {
-                let span = context.spans.nearest("storage.barriers");
-                let message = "xfs always has write barriers: Linux 4.19 took the option away";
-                return context.refuse(Code::Contradiction, span, message, help);
-            }
-        }
+        let tier = self.tier(context)?;
+        let filesystem = self.filesystem.unwrap_or(match tier {
+            Tier::Stripe { .. } => FileSystem::Btrfs,
+            Tier::Single | Tier::Foreign(_) => FileSystem::Ext4,
+        });
+        self.check_filesystem(filesystem, tier, context)?;
         if let Some(odd) = self.commit.filter(|commit| commit.subsec_nanos() > 0) {
             let span = context.spans.nearest("storage.commit");
             let message =
@@ -290,7 +351,66 @@ impl StorageKeys {
             discard: self.discard == Some(Switch(true)),
             commit: self.commit,
             cache: self.cache.unwrap_or(VolumeCache::None),
+            tier,
+            directories: self.directories.unwrap_or_default(),
         })
+    }
+
+    /// What of devices a volume is made of.
+    fn tier(&self, context: &mut Context) -> Option<Tier> {
+        Some(match (self.tier, self.devices) {
+            (Some(TierName::Stripe), devices) => {
+                refuse_all(
+                    &LIMIT_KEYS,
+                    "holds for one device, and a stripe has several",
+                    "remove it, or write `tier = \"single\"`",
+                    context,
+                )?;
+                Tier::Stripe {
+                    devices: devices.unwrap_or(2),
+                }
+            }
+            (_, Some(_)) => {
+                let help = "write `tier = \"stripe\"`, or remove it";
+                let why = "says over how many devices a stripe goes, and there is none";
+                refuse_all(&["devices"], why, help, context)?;
+                return None;
+            }
+            (Some(TierName::Foreign(foreign)), None) => Tier::Foreign(foreign),
+            (Some(TierName::Single) | None, None) => Tier::Single,
+        })
+    }
+
+    /// Refuses what the file system cannot do.
+    fn check_filesystem(
+        &self,
+        filesystem: FileSystem,
+        tier: Tier,
+        context: &mut Context,
+    ) -> Option<()> {
+        let name = filesystem.name();
+        if matches!(tier, Tier::Stripe { .. }) && filesystem != FileSystem::Btrfs {
+            let span = context.spans.nearest("storage.filesystem");
+            let message = format!("{name} lies on one device, and a stripe has several");
+            let help = "write `filesystem = \"btrfs\"`, or remove it";
+            return context.refuse(Code::Contradiction, span, message, help);
+        }
+        if filesystem == FileSystem::Ext4 {
+            return Some(());
+        }
+        let help = "write `filesystem = \"ext4\"`, or remove it";
+        let why = format!("belongs to ext4, but `storage.filesystem` is \"{name}\"");
+        refuse_all(&EXT4_KEYS, &why, help, context)?;
+        if filesystem == FileSystem::Btrfs {
+            let why = "is not btrfs's to choose: its blocks are as large as a page of memory";
+            refuse_all(&["block_size"], why, help, context)?;
+        }
+        if filesystem == FileSystem::Xfs && self.barriers == Some(Switch(false)) {
+            let span = context.spans.nearest("storage.barriers");
+            let message = "xfs always has write barriers: Linux 4.19 took the option away";
+            return context.refuse(Code::Contradiction, span, message, help);
+        }
+        Some(())
     }
 
     pub(crate) fn of(storage: &StorageUse) -> Self {
@@ -312,13 +432,29 @@ impl StorageKeys {
             }),
             size: volume.and_then(|volume| volume.size.clone()),
             filesystem: filed.map(|volume| volume.filesystem),
-            block_size: filed.map(|volume| volume.block_size),
+            block_size: filed
+                .filter(|volume| volume.filesystem != FileSystem::Btrfs)
+                .map(|volume| volume.block_size),
             atime: filed.map(|volume| volume.atime),
             barriers: filed.and_then(|volume| volume.barriers).map(Switch),
             journal: filed.and_then(|volume| volume.journal),
             discard: filed.map(|volume| Switch(volume.discard)),
             commit: filed.and_then(|volume| volume.commit),
             cache: volume.map(|volume| volume.cache),
+            tier: filed
+                .filter(|volume| !volume.tier.is_single())
+                .map(|volume| match volume.tier {
+                    Tier::Single => TierName::Single,
+                    Tier::Stripe { .. } => TierName::Stripe,
+                    Tier::Foreign(foreign) => TierName::Foreign(foreign),
+                }),
+            devices: filed.and_then(|volume| match volume.tier {
+                Tier::Stripe { devices } => Some(devices),
+                Tier::Single | Tier::Foreign(_) => None,
+            }),
+            directories: volume
+                .map(|volume| volume.directories.clone())
+                .filter(|directories| !directories.is_empty()),
             read_iops: Some(storage.limits.read_iops),
             write_iops: Some(storage.limits.write_iops),
             read_bps: Some(storage.limits.read_bps),
@@ -419,6 +555,66 @@ mod tests {
         assert!(
             with("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\nbarriers = \"on\"\n").is_ok()
         );
+    }
+
+    #[test]
+    fn stripes_are_of_btrfs_over_devices_in_several_directories() {
+        let text = "[storage]\npool = \"volume\"\ntier = \"stripe\"\ndevices = 4\ndirectories = \
+                    [\"/mnt/a\", \"/mnt/b\"]\n";
+        let study = with(text).expect("valid");
+        let volume = study.storage.volume.as_ref().expect("a volume");
+        assert_eq!(
+            (volume.filesystem, volume.tier, volume.directories.len()),
+            (FileSystem::Btrfs, Tier::Stripe { devices: 4 }, 2)
+        );
+        assert_eq!(
+            crate::Study::parse("again", &study.to_toml()).expect("valid"),
+            study
+        );
+        for (keys, said) in [
+            (
+                "tier = \"stripe\"\nfilesystem = \"xfs\"\n",
+                "xfs lies on one device",
+            ),
+            (
+                "tier = \"stripe\"\njournal = \"ordered\"\n",
+                "`storage.filesystem` is \"btrfs\"",
+            ),
+            (
+                "filesystem = \"btrfs\"\nblock_size = \"1KiB\"\n",
+                "page of memory",
+            ),
+            (
+                "tier = \"stripe\"\nwrite_iops = 7\n",
+                "holds for one device",
+            ),
+            ("devices = 2\n", "there is none"),
+            ("tier = \"single\"\ndevices = 2\n", "there is none"),
+            ("directories = [\"here\"]\n", "does not begin with `/`"),
+        ] {
+            let text = format!("{CONTAINER}[storage]\npool = \"volume\"\n{keys}");
+            let refused = refusal(&text);
+            assert!(refused.contains(said), "{keys}: {refused}");
+        }
+        let raw = "[guest]\nkind = \"vm\"\n[storage]\npool = \"raw\"\ntier = \"stripe\"\n";
+        assert!(refusal(raw).contains("a raw device has none"));
+    }
+
+    #[test]
+    fn tiers_that_are_not_made_here_are_read_all_the_same() {
+        for (name, tier) in [
+            ("bcache", ForeignTier::Bcache),
+            ("dm-cache", ForeignTier::DmCache),
+            ("lvm", ForeignTier::Lvm),
+            ("zfs", ForeignTier::Zfs),
+        ] {
+            let text = format!("[storage]\npool = \"volume\"\ntier = \"{name}\"\n");
+            let study = with(&text).expect("valid");
+            let volume = study.storage.volume.as_ref().expect("a volume");
+            assert_eq!((volume.tier, tier.name()), (Tier::Foreign(tier), name));
+            let again = crate::Study::parse("again", &study.to_toml());
+            assert_eq!(again.expect("valid"), study);
+        }
     }
 
     #[test]

@@ -60,6 +60,11 @@ pub(crate) trait WorkloadUse {
         false
     }
 
+    /// Whether the LAMP stack can serve it a site of the user.
+    fn takes_sites(&self) -> bool {
+        false
+    }
+
     /// Fills in what the workload presets in other sections, where the file says nothing.
     fn fill_in(&mut self, _sections: &mut OtherSections<'_>, _context: &mut Context) {}
 

@@ -19,12 +19,13 @@ use rookery_stats::{
 use rookery_study::{
     AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, CpuTime,
     DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
-    GuestKind, GuestShape, HostUse, Impairment, IoLimits, JournalMode, LabShape, LampUse, Layout,
-    LayoutGroup, LinkDevice, LinkShape, Load, LoopType, Measure, Offloads, OpenLoad, OpenTimes,
-    Order, OrderentryUse, Over, Override, PacketCpus, PacketPolicy, Pages, Per, PercentileWish,
-    Pin, Pinning, Plan, Precision, RampUp, RateLimit, RateQueue, RepeatGoal, Scaled, SearchEnd,
-    SearchUse, SettingValue, SimulatedUse, StackUse, StartRate, StorageUse, Study, TuningProfile,
-    Vcpus, Visit, VolumeCache, VolumeUse, WebServer, Wish, Workload,
+    ForeignTier, GuestKind, GuestShape, HostUse, Impairment, IoLimits, JournalMode, LabShape,
+    LampSite, LampUse, Layout, LayoutGroup, LinkDevice, LinkShape, Load, LoopType, Measure,
+    Offloads, OpenLoad, OpenTimes, Order, OrderentryUse, Over, Override, PacketCpus, PacketPolicy,
+    Pages, Per, PercentileWish, Pin, Pinning, Plan, Precision, RampUp, RateLimit, RateQueue,
+    RepeatGoal, Scaled, SearchEnd, SearchUse, SettingValue, SimulatedUse, StackUse, StartRate,
+    StorageUse, Study, Tier, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse, WebServer, Wish,
+    Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -456,6 +457,8 @@ prop_compose! {
         atime in select(vec![AccessTimes::Relatime, AccessTimes::Noatime, AccessTimes::Strictatime]), barriers in option::of(any::<bool>()),
         journal in option::of(select(vec![JournalMode::Ordered, JournalMode::Writeback, JournalMode::Journal])), discard in any::<bool>(),
         commit in option::of(1_u64..9999), host_cache in any::<bool>(),
+        tier in select(vec![Tier::Single, Tier::Foreign(ForeignTier::Bcache), Tier::Foreign(ForeignTier::Zfs)]),
+        directories in vec("/mnt/[a-z]{1,8}", 0..3),
     ) -> VolumeUse {
         VolumeUse {
             raw: false,
@@ -469,6 +472,8 @@ prop_compose! {
             discard,
             commit: commit.filter(|_| !xfs).map(Duration::from_secs),
             cache: if host_cache { VolumeCache::Host } else { VolumeCache::None },
+            tier,
+            directories,
         }
     }
 }
@@ -524,7 +529,7 @@ prop_compose! {
         tuning in select(vec![TuningProfile::Stock, TuningProfile::Pureflex, TuningProfile::Modern]),
         buffer_pool in select(vec![BufferPool::Cold, BufferPool::Warm]), settings in vec(setting(), 0..5),
     ) -> LampUse {
-        LampUse { pages: Pages::Corrected, server, tuning, buffer_pool, settings: settings.into_iter().collect() }
+        LampUse { site: LampSite::Own, pages: Pages::Corrected, server, tuning, buffer_pool, settings: settings.into_iter().collect() }
     }
 }
 

@@ -6,7 +6,8 @@ use super::NodeKind;
 /// A page that is read.
 #[derive(Debug, PartialEq)]
 pub(super) struct PageRule {
-    /// Path and query; `{n}` stands for its number, `{n+1}` for the next.
+    /// Path and query; `{n}` stands for its number, `{n+1}` and `{n-1}` for the next and for the one
+    /// before.
     pub(super) path: &'static str,
     /// What stands in it; numbers as above.
     pub(super) mark: &'static str,
@@ -26,6 +27,7 @@ fn filled(pattern: &str, number: u64) -> String {
     pattern
         .replace("{n}", &number.to_string())
         .replace("{n+1}", &number.saturating_add(1).to_string())
+        .replace("{n-1}", &number.saturating_sub(1).to_string())
 }
 
 /// A form that is asked for, filled in and sent.
@@ -97,6 +99,19 @@ pub(super) struct CreateForm {
     pub(super) body: &'static str,
 }
 
+/// How a user logs out.
+#[derive(Debug, PartialEq)]
+pub(super) struct LogoutRule {
+    /// Where, unless the site says so to each user.
+    pub(super) path: &'static str,
+    /// What the link has in it by which a user logs out, in the page that shows that it is logged in;
+    /// none = where it always is.
+    pub(super) link: Option<&'static str>,
+    /// The form by which a site lets those confirm who come without the link; none where no site
+    /// asks.
+    pub(super) confirm: Option<FormRule>,
+}
+
 /// The pages of a kind of site.
 #[derive(Debug, PartialEq)]
 pub struct PageContract {
@@ -113,11 +128,7 @@ pub struct PageContract {
     pub(super) titles: bool,
     pub(super) login: LoginRule,
     pub(super) create: CreateRule,
-    /// Where a user logs out.
-    pub(super) logout: &'static str,
-    /// What the link has in it by which a user logs out, in the page that shows that it is logged in;
-    /// none = where it always is.
-    pub(super) logout_link: Option<&'static str>,
+    pub(super) logout: LogoutRule,
     /// What stands in pages for who is logged in.
     pub(super) logged_in: &'static str,
     /// What stands in the page that a user sees who has logged out.
@@ -135,11 +146,21 @@ pub enum Contract {
     Wordpress,
     /// WordPress, whose users create by the forms of its administration.
     WordpressForms,
+    /// Drupal 7.
+    Drupal7,
+    /// Drupal 10 and 11.
+    Drupal10,
 }
 
 impl Contract {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Smallcms, Self::Wordpress, Self::WordpressForms];
+    pub const ALL: [Self; 5] = [
+        Self::Smallcms,
+        Self::Wordpress,
+        Self::WordpressForms,
+        Self::Drupal7,
+        Self::Drupal10,
+    ];
 
     /// Its pages.
     #[must_use]
@@ -148,6 +169,8 @@ impl Contract {
             Self::Smallcms => &SMALLCMS,
             Self::Wordpress => &WORDPRESS,
             Self::WordpressForms => &WORDPRESS_FORMS,
+            Self::Drupal7 => &DRUPAL7,
+            Self::Drupal10 => &DRUPAL10,
         }
     }
 
@@ -208,8 +231,11 @@ static SMALLCMS: PageContract = PageContract {
         title: "title",
         body: "body",
     }),
-    logout: "/cms/logout.php",
-    logout_link: None,
+    logout: LogoutRule {
+        path: "/cms/logout.php",
+        link: None,
+        confirm: None,
+    },
     logged_in: "class=\"logged-in\"",
     logged_out: "class=\"anonymous\"",
 };
@@ -237,8 +263,11 @@ const WORDPRESS_LOGIN: LoginRule = LoginRule {
     password: "pwd",
     blocked: None,
 };
-const WORDPRESS_LOGOUT: &str = "/wp-login.php?action=logout";
-const WORDPRESS_LOGOUT_LINK: &str = "action=logout";
+const WORDPRESS_LOGOUT: LogoutRule = LogoutRule {
+    path: "/wp-login.php?action=logout",
+    link: Some("action=logout"),
+    confirm: None,
+};
 const WORDPRESS_LOGGED_IN: &str = "wp-admin-bar-logout";
 const WORDPRESS_LOGGED_OUT: &str = "loginform";
 
@@ -260,7 +289,6 @@ static WORDPRESS: PageContract = PageContract {
         page_seen: "/?page_id={n}",
     }),
     logout: WORDPRESS_LOGOUT,
-    logout_link: Some(WORDPRESS_LOGOUT_LINK),
     logged_in: WORDPRESS_LOGGED_IN,
     logged_out: WORDPRESS_LOGGED_OUT,
 };
@@ -281,7 +309,6 @@ static WORDPRESS_FORMS: PageContract = PageContract {
         body: "content",
     }),
     logout: WORDPRESS_LOGOUT,
-    logout_link: Some(WORDPRESS_LOGOUT_LINK),
     logged_in: WORDPRESS_LOGGED_IN,
     logged_out: WORDPRESS_LOGGED_OUT,
 };
@@ -301,6 +328,141 @@ const fn wordpress_form(path: &'static str) -> FormRule {
     }
 }
 
+static DRUPAL7: PageContract = PageContract {
+    name: "drupal7",
+    what: "Drupal 7",
+    front: PageRule {
+        path: "/",
+        mark: "class=\"html front ",
+    },
+    // The number of the page at hand is the one of the pager that is no link.
+    listing: PageRule {
+        path: "/node?page={n}",
+        mark: ">{n+1}</li>",
+    },
+    first_is_front: true,
+    node: PageRule {
+        path: "/node/{n}",
+        mark: " page-node-{n} ",
+    },
+    titles: true,
+    login: LoginRule {
+        form: FormRule {
+            path: "/user/login",
+            id: "user-login",
+            action: None,
+            fields: &[("op", "Log in")],
+        },
+        name: "name",
+        password: "pass",
+        blocked: Some("temporarily blocked"),
+    },
+    create: CreateRule::Form(CreateForm {
+        story: FormRule {
+            path: "/node/add/article",
+            id: "article-node-form",
+            action: None,
+            // The administrator's form has boxes, ticked as the kind says; one that is not sent is not
+            // ticked.
+            fields: &[
+                ("body[und][0][format]", "filtered_html"),
+                ("status", "1"),
+                ("promote", "1"),
+                ("op", "Save"),
+            ],
+        },
+        page: FormRule {
+            path: "/node/add/page",
+            id: "page-node-form",
+            action: None,
+            fields: &[
+                ("body[und][0][format]", "filtered_html"),
+                ("status", "1"),
+                ("op", "Save"),
+            ],
+        },
+        title: "title",
+        body: "body[und][0][value]",
+    }),
+    logout: LogoutRule {
+        path: "/user/logout",
+        link: None,
+        confirm: None,
+    },
+    // With its spaces it is no part of the other.
+    logged_in: " logged-in ",
+    logged_out: " not-logged-in ",
+};
+
+static DRUPAL10: PageContract = PageContract {
+    name: "drupal10",
+    what: "Drupal 10 and 11",
+    front: PageRule {
+        path: "/",
+        mark: "path-frontpage",
+    },
+    // The number of the page at hand stands among spaces; what leads back from it says it plainly.
+    listing: PageRule {
+        path: "/node?page={n}",
+        mark: "href=\"?page={n-1}\" class=\"pager__link\" title=\"Go to previous page\"",
+    },
+    first_is_front: true,
+    node: PageRule {
+        path: "/node/{n}",
+        mark: "/node/{n}\"",
+    },
+    titles: true,
+    login: LoginRule {
+        form: FormRule {
+            path: "/user/login",
+            id: "user-login-form",
+            action: None,
+            fields: &[("op", "Log in")],
+        },
+        name: "name",
+        password: "pass",
+        blocked: Some("temporarily blocked"),
+    },
+    create: CreateRule::Form(CreateForm {
+        story: FormRule {
+            path: "/node/add/article",
+            id: "node-article-form",
+            action: None,
+            fields: &[
+                ("body[0][format]", "basic_html"),
+                ("status[value]", "1"),
+                ("promote[value]", "1"),
+                ("op", "Save"),
+            ],
+        },
+        page: FormRule {
+            path: "/node/add/page",
+            id: "node-page-form",
+            action: None,
+            fields: &[
+                ("body[0][format]", "basic_html"),
+                ("status[value]", "1"),
+                ("op", "Save"),
+            ],
+        },
+        title: "title[0][value]",
+        body: "body[0][value]",
+    }),
+    // From 10.3 on the link has a token of the session; without it there is a form in between.
+    logout: LogoutRule {
+        path: "/user/logout",
+        link: Some("/user/logout"),
+        confirm: Some(FormRule {
+            path: "/user/logout/confirm",
+            id: "user-logout-confirm",
+            action: None,
+            fields: &[("op", "Log out")],
+        }),
+    },
+    logged_in: "user-logged-in",
+    logged_out: "href=\"/user/login\"",
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,6 +478,8 @@ mod tests {
             assert!(contract.pages().node.target(17).contains("17"));
         }
         assert_eq!(SMALLCMS.listing.mark(3), "id=\"list-3\"");
+        assert_eq!(DRUPAL7.listing.mark(3), ">4</li>");
+        assert!(DRUPAL10.listing.mark(3).contains("?page=2\""));
         assert_eq!(Contract::of_name("joomla"), None);
     }
 }

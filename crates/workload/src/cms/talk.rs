@@ -206,7 +206,7 @@ impl CmsTalk {
                 (CmsStep::Form, before_creation(pages, *kind).to_owned())
             }
             CmsWork::Logout { link } => {
-                let always = || pages.logout.to_owned();
+                let always = || pages.logout.path.to_owned();
                 (CmsStep::Submit, link.clone().unwrap_or_else(always))
             }
         };
@@ -405,10 +405,7 @@ impl CmsTalk {
 
     fn result(&mut self, answer: &CmsAnswer<'_>) -> Result<CmsNext, CmsFault> {
         if let (301..=303, Some(location)) = (answer.status, answer.location) {
-            self.redirects += 1;
-            if self.redirects > MOST_REDIRECTS {
-                return Err(CmsFault::RedirectLoop);
-            }
+            self.count_redirect()?;
             let CmsLocation::Here(target) = location else {
                 return Err(CmsFault::RedirectElsewhere);
             };
@@ -420,10 +417,8 @@ impl CmsTalk {
                 if !shows(answer.body, self.pages.logged_in) {
                     return Err(CmsFault::NotLoggedIn);
                 }
-                let found = self
-                    .pages
-                    .logout_link
-                    .and_then(|part| link(answer.body, part));
+                let rule = &self.pages.logout;
+                let found = rule.link.and_then(|part| link(answer.body, part));
                 self.logout_link = found.map(|link| within_site(&link, &self.target));
             }
             CmsWork::Create { title, .. } => {
@@ -433,11 +428,29 @@ impl CmsTalk {
             }
             _ => {
                 if !shows(answer.body, self.pages.logged_out) {
-                    return Err(CmsFault::Mark);
+                    return self.confirmed(answer.body);
                 }
             }
         }
         Ok(CmsNext::Done)
+    }
+
+    /// The user is not logged out yet: the form that asks whether it means it is sent.
+    fn confirmed(&mut self, page: &[u8]) -> Result<CmsNext, CmsFault> {
+        let rule = self.pages.logout.confirm.as_ref();
+        let form = rule.and_then(|rule| self.filled(rule, page, &[]).ok());
+        let form = form.ok_or(CmsFault::Mark)?;
+        self.count_redirect()?;
+        Ok(self.ask(form))
+    }
+
+    /// One more page lies between a form and its result.
+    fn count_redirect(&mut self) -> Result<(), CmsFault> {
+        self.redirects += 1;
+        match self.redirects > MOST_REDIRECTS {
+            true => Err(CmsFault::RedirectLoop),
+            false => Ok(()),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Configuration of Apache.
 
-use super::{Component, Site, Software, Tuned, WebServer};
+use super::{
+    Component, DocumentRoot, HEALTH_PATH, SETTINGS_PAGE, Site, Software, Tuned, WebServer,
+};
 use crate::lamp::software::MODULES;
 
 /// Who may read the settings in force: the guest itself, and the lab, whose networks are loopback
@@ -33,6 +35,7 @@ pub(super) fn config(software: &Software, tuned: &Tuned, server: WebServer, site
         text += &load(software, "php", &software.php_module);
     }
     text += &documents(software);
+    text += &document_root(&site.root);
     text += &directories(site);
     text += match server {
         WebServer::Prefork => {
@@ -54,7 +57,7 @@ pub(super) fn config(software: &Software, tuned: &Tuned, server: WebServer, site
 /// Whether a configuration loads a module.
 fn wants(server: WebServer, site: &Site, module: &str) -> bool {
     match module {
-        "alias" => !site.aliases.is_empty(),
+        "alias" => !site.aliases.is_empty() || matches!(site.root, DocumentRoot::Tree(_)),
         "mpm_prefork" => server == WebServer::Prefork,
         "mpm_event" | "proxy" | "proxy_fcgi" => server == WebServer::Event,
         _ => true,
@@ -66,6 +69,26 @@ fn load(software: &Software, name: &str, file: &str) -> String {
         "LoadModule {name}_module \"{}\"\n",
         software.apache_modules.join(file).display()
     )
+}
+
+/// What is served at the root, and below which conditions.
+fn document_root(root: &DocumentRoot) -> String {
+    let documents = "<Directory \"{conf}/htdocs\">\n    Require all granted\n</Directory>\n";
+    match root {
+        DocumentRoot::Documents => {
+            format!("DocumentRoot \"{{conf}}/htdocs\"\n{documents}DirectoryIndex index.html\n")
+        }
+        DocumentRoot::Tree(directory) => {
+            let own = [HEALTH_PATH.to_owned(), format!("/{SETTINGS_PAGE}")];
+            let aliases = own.map(|path| format!("Alias \"{path}\" \"{{conf}}/htdocs{path}\"\n"));
+            format!(
+                "DocumentRoot \"{directory}\"\n{documents}{}<Directory \"{directory}\">\n    Require \
+                 all granted\n    DirectoryIndex index.php\n    FallbackResource \
+                 /index.php\n</Directory>\n",
+                aliases.concat()
+            )
+        }
+    }
 }
 
 /// Files outside of the document root, and what is in it for its own pages alone.
@@ -99,11 +122,6 @@ AddDefaultCharset Off
     AllowOverride None
     Require all denied
 </Directory>
-DocumentRoot "{{conf}}/htdocs"
-<Directory "{{conf}}/htdocs">
-    Require all granted
-</Directory>
-DirectoryIndex index.html
 <Files "config.php">
     Require all denied
 </Files>

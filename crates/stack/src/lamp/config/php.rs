@@ -31,20 +31,28 @@ opcache.lockfile_path = \"{run}\"
 
 /// The text of `php.ini`. No other directory is scanned, so all extensions are named here.
 pub(super) fn ini(software: &Software, tuned: &Tuned, server: WebServer) -> String {
-    let mut text = BASE.to_owned();
-    text += &format!(
-        "extension_dir = \"{}\"\n",
-        software.php_extensions.display()
-    );
-    text += "extension = mysqlnd.so\nextension = mysqli.so\n";
-    if software.opcache_is_extension() {
-        text += "zend_extension = opcache.so\n";
-    }
+    let mut text = base(software);
     for setting in tuned
         .of_component(Component::Php, server)
         .filter(|setting| !is_of_pool(setting))
     {
         text += &format!("{} = \"{}\"\n", setting.name, setting.value);
+    }
+    text
+}
+
+/// The same before any tuning.
+pub(crate) fn base(software: &Software) -> String {
+    let mut text = BASE.to_owned();
+    text += &format!(
+        "extension_dir = \"{}\"\n",
+        software.php_extensions.display()
+    );
+    for name in ["mysqlnd", "mysqli"].iter().chain(software.more_extensions) {
+        text += &format!("extension = {name}.so\n");
+    }
+    if software.opcache_is_extension() {
+        text += "zend_extension = opcache.so\n";
     }
     text
 }

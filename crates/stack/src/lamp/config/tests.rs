@@ -17,6 +17,7 @@ fn software() -> Software {
         php_module: "libphp8.2.so".into(),
         php_fpm: "/usr/sbin/php-fpm8.2".into(),
         php_extensions: "/usr/lib/php/20220829".into(),
+        more_extensions: &[],
         php: PhpVersion { major: 8, minor: 2 },
         mime_types: None::<PathBuf>,
         versions: BTreeMap::new(),

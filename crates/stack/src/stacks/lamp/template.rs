@@ -7,7 +7,7 @@ use rookery_guest::{Guest, Health, Template};
 use rookery_stats::DatabaseLoad;
 
 use crate::{
-    StackContext, StackError,
+    StackContext, StackError, SupervisedService,
     lamp::{
         HEALTH_PATH, PORT, Software, builder, settle,
         sql::{Account, Database, SqlError},
@@ -34,11 +34,42 @@ pub(in crate::stacks) fn empty(
     empty_layer(context, root, format!("lamp without data {VERSION}"))
 }
 
-/// What makes a database on a server that has none yet.
-type Fill<'f> = &'f (dyn Fn(&mut Database) -> Result<DatabaseLoad, StackError> + Sync);
+/// What makes a database in a guest whose server has none yet.
+type Fill<'f> = &'f (dyn Fn(&dyn Guest, &mut Database) -> Result<DatabaseLoad, StackError> + Sync);
 
-/// The template of a database that `fill` makes, built or found. `description` tells what decides
-/// its content, `what` names it to people; `root` is that of container guests.
+/// A database that a template holds.
+pub(in crate::stacks) struct Loading<'f> {
+    /// What decides its content.
+    pub(in crate::stacks) description: String,
+    /// Its name for people.
+    pub(in crate::stacks) what: String,
+    /// What the guest runs in which it is made.
+    pub(in crate::stacks) service: SupervisedService,
+    /// What of that guest's data the template has.
+    pub(in crate::stacks) directories: &'static [&'static str],
+    /// What makes it.
+    pub(in crate::stacks) fill: Fill<'f>,
+}
+
+impl<'f> Loading<'f> {
+    /// A database that MariaDB alone is enough for.
+    pub(in crate::stacks) fn of_mariadb(
+        description: String,
+        what: String,
+        software: &Software,
+        fill: Fill<'f>,
+    ) -> Self {
+        Self {
+            description,
+            what,
+            service: builder(software),
+            directories: &["mysql"],
+            fill,
+        }
+    }
+}
+
+/// The template of a database, built or found; `root` is that of container guests.
 ///
 /// # Errors
 /// When a step fails; the guest's own words are in the error.
@@ -46,9 +77,7 @@ pub(in crate::stacks) fn loaded(
     context: &StackContext<'_>,
     root: Option<&Template>,
     software: &Software,
-    description: &str,
-    what: &str,
-    fill: Fill<'_>,
+    loading: &Loading<'_>,
 ) -> Result<Template, StackError> {
     let empty = empty(context, root)?;
     let versions = software
@@ -56,13 +85,15 @@ pub(in crate::stacks) fn loaded(
         .iter()
         .map(|(name, version)| format!("{name} {version}"));
     let versions = versions.collect::<Vec<_>>().join(", ");
-    let description = format!("{description}, {versions}");
+    let description = format!("{}, {versions}", loading.description);
     data_layer(context, root, description, |data| {
         let health = Health::Http(HEALTH_PATH.to_owned());
-        let service = builder(software).in_guest(PORT, health, Vec::new());
+        let service = loading.service.clone().in_guest(PORT, health, Vec::new());
         build(context, &empty, service, |guest| {
-            let load = load_in(context, guest, what, fill)?;
-            copy_out(context, guest, "mysql", data)?;
+            let load = load_in(context, guest, &loading.what, loading.fill)?;
+            for directory in loading.directories {
+                copy_out(context, guest, directory, data)?;
+            }
             Ok(Some(load))
         })
     })
@@ -82,7 +113,7 @@ pub(in crate::stacks) fn load_in(
     let began = Instant::now();
     let mut database = start(context, guest)?;
     let started = began.elapsed();
-    let load = fill(&mut database)?;
+    let load = fill(guest, &mut database)?;
     settle(&mut database)?;
     drop(database);
     context.building(what, "stopping MariaDB");

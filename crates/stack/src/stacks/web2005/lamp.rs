@@ -22,6 +22,7 @@ use crate::{
         web2005::{Settings, service},
     },
     page::get,
+    root::RootKind,
     service::GUEST,
     template::data_layer,
     tier::{Password, TierAccess},
@@ -85,7 +86,7 @@ impl Stack for WebLampStack {
     }
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {
-        check_software(kind, templates)
+        check_software(RootKind::Lamp, kind, templates)
     }
 
     fn check_settings(&self, point: &Point, index: usize) -> Result<(), StackError> {
@@ -94,7 +95,7 @@ impl Stack for WebLampStack {
 
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
         let (dataset, shape) = dataset_of(NAME, data)?;
-        let (root, software) = software(context)?;
+        let (root, software) = software(context, RootKind::Lamp)?;
         let template = if self.is_tier() {
             empty(context, root.as_ref())?
         } else {

@@ -39,6 +39,8 @@ impl Named for Contract {
             Self::WordpressForms,
             "WordPress; users create by the forms of its administration",
         ),
+        ("drupal7", Self::Drupal7, "Drupal 7"),
+        ("drupal10", Self::Drupal10, "Drupal 10 and 11"),
     ];
 }
 
@@ -342,6 +344,39 @@ mod tests {
         );
     }
 
+    /// A study of a site on LAMP guests.
+    fn site(contract: &str, stack: &str, guest: &str) -> String {
+        format!(
+            "[stack]\nkind = \"lamp\"\n{stack}\n[guest]\nkind = \"{guest}\"\n[workload]\nkind = \
+             \"cms\"\ncontract = \"{contract}\"\n"
+        )
+    }
+
+    #[test]
+    fn a_site_of_the_user_is_a_tree_in_guests_with_a_root() {
+        let tree = "site = \"/srv/drupal\"";
+        let study = with(&site("drupal7", tree, "container")).expect("valid");
+        let lamp = study.stack.lamp().expect("lamp");
+        assert_eq!(lamp.site, crate::LampSite::Tree("/srv/drupal".to_owned()));
+        let again = Study::parse("again.toml", &study.to_toml());
+        assert_eq!(again.expect("valid"), study);
+        for (contract, stack, guest, said) in [
+            ("drupal10", "", "container", "does not keep"),
+            ("smallcms", tree, "container", "does not keep"),
+            ("wordpress", tree, "container", "does not keep"),
+            ("drupal7", tree, "bare", "root of their own"),
+        ] {
+            let refused = refusal(&site(contract, stack, guest));
+            assert!(
+                refused.contains(said),
+                "{contract} {stack} {guest}: {refused}"
+            );
+        }
+        let shop = "[stack]\nkind = \"lamp\"\nsite = \"/srv/drupal\"\n[guest]\nkind = \
+                    \"container\"\n";
+        assert!(refusal(shop).contains("`stack.site`"), "{}", refusal(shop));
+    }
+
     #[test]
     fn what_contradicts_itself_is_refused() {
         assert_eq!(
@@ -356,7 +391,7 @@ mod tests {
         assert!(refusal(&text("matrix = [[1, 0], [0, 1]]")).contains("list of 8 rows"));
         assert!(refusal(&text("think_time = \"0s\"")).contains("cycle"));
         assert!(refusal(&text("searches = 3")).contains("belongs to"));
-        assert!(refusal(&text("contract = \"drupal7\"")).contains("drupal7"));
+        assert!(refusal(&text("contract = \"drupal6\"")).contains("drupal6"));
         assert!(refusal(&text("load_mode = \"sql-script\"")).contains("LAMP"));
     }
 }

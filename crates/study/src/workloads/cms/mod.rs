@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{DataRequest, OtherSections, Pace, PointData, WorkloadUse, web_pace};
 use crate::{
-    Amount, StackKind, StackUse, expression::NO_UNITS, grammar::Context, names::Named as _,
-    problem::Code, time_text::plain_time,
+    Amount, GuestKind, GuestShape, LampSite, StackKind, StackUse, expression::NO_UNITS,
+    grammar::Context, names::Named as _, problem::Code, time_text::plain_time,
 };
 
 pub(super) use keys::CmsKeys;
@@ -94,6 +94,45 @@ pub(super) fn pace(wanted: &CmsUse) -> Pace {
 }
 
 impl CmsUse {
+    /// Refuses a stack that does not keep the contract.
+    fn check_contract(&self, sections: &OtherSections<'_>, context: &mut Context) {
+        let Some(stack) = sections.stack else { return };
+        let site = stack.lamp().map(|lamp| &lamp.site);
+        let help = match (self.contract, stack, site) {
+            (_, StackUse::Image(_), _) => return,
+            (Contract::Smallcms, _, Some(LampSite::Tree(_))) => {
+                "write `contract = \"drupal7\"` or \"drupal10\" in [workload], as the tree of \
+                 `stack.site` is"
+            }
+            (Contract::Smallcms, ..) => return,
+            (Contract::Drupal7 | Contract::Drupal10, _, Some(LampSite::Tree(_))) => {
+                return self.check_guests(sections, context);
+            }
+            (Contract::Drupal7 | Contract::Drupal10, ..) => {
+                "write `kind = \"lamp\"` in [stack], and `site` with the path of a tree"
+            }
+            (Contract::Wordpress | Contract::WordpressForms, ..) => {
+                "write `kind = \"image\"` in [stack], as studies/cms-wordpress.toml does"
+            }
+        };
+        let span = context.spans.nearest("workload.contract");
+        let name = self.contract.name();
+        let message = format!("`contract` is \"{name}\", which this stack does not keep");
+        context.refuse::<()>(Code::Contradiction, span, message, help);
+    }
+
+    /// Refuses guests that have no root in which the tree of a site could lie.
+    fn check_guests(&self, sections: &OtherSections<'_>, context: &mut Context) {
+        let kind = sections.guest.map(GuestShape::kind);
+        if !matches!(kind, Some(GuestKind::Bare | GuestKind::Fake)) {
+            return;
+        }
+        let span = context.spans.nearest("stack.site");
+        let message = "`stack.site` is a tree, which only guests with a root of their own can have";
+        let help = "write `kind = \"container\"` or \"vm\" in [guest]";
+        context.refuse::<()>(Code::Contradiction, span, message, help);
+    }
+
     /// Its times, in words: `cycle time 1s, exponential, at most 5s; logout 2s`.
     fn times(&self) -> String {
         let pace = &self.pace;
@@ -122,15 +161,11 @@ impl WorkloadUse for CmsUse {
             let help = "write `kind = \"lamp\"` in [stack], or leave `load_mode` out";
             context.refuse::<()>(Code::Contradiction, span, message, help);
         }
-        let own = self.contract == Contract::Smallcms;
-        let image = |stack: &StackUse| matches!(stack, StackUse::Image(_));
-        if !own && !sections.stack.is_none_or(image) {
-            let span = context.spans.nearest("workload.contract");
-            let name = self.contract.name();
-            let message = format!("`contract` is \"{name}\", which this stack does not keep");
-            let help = "write `kind = \"image\"` in [stack], as studies/cms-wordpress.toml does";
-            context.refuse::<()>(Code::Contradiction, span, message, help);
-        }
+        self.check_contract(sections, context);
+    }
+
+    fn takes_sites(&self) -> bool {
+        true
     }
 
     fn fill_in(&mut self, sections: &mut OtherSections<'_>, _context: &mut Context) {

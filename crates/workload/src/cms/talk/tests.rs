@@ -319,3 +319,88 @@ fn the_first_page_of_the_list_of_wordpress_is_its_front_page() {
         Ok(CmsNext::Done)
     );
 }
+
+/// The first request of a creation, and what is sent then.
+fn sent_creation(contract: Contract, form: &str) -> String {
+    let (mut talk, _) = begin(contract, story());
+    content(&ask(talk.answered(&page(form))))
+}
+
+#[test]
+fn drupal_takes_the_boxes_that_only_its_administrator_sees() {
+    let form = "<form id=\"search-block-form\"><input type=\"hidden\" name=\"form_token\" \
+                value=\"no\"></form><form id=\"article-node-form\" \
+                action=\"/node/add/article\"><input type=\"hidden\" name=\"form_token\" \
+                value=\"t1\"><input type=\"hidden\" name=\"form_id\" \
+                value=\"article_node_form\">";
+    let sent = sent_creation(Contract::Drupal7, form);
+    assert!(
+        sent.starts_with("form_token=t1&form_id=article_node_form&body%5Bund%5D"),
+        "{sent}"
+    );
+    assert!(
+        sent.contains("&status=1&promote=1&op=Save&title=7-0-1&body%5Bund%5D%5B0%5D%5Bvalue%5D=")
+    );
+    let sent = sent_creation(
+        Contract::Drupal10,
+        "<form id=\"node-article-form\"><input type=\"hidden\" name=\"form_token\" value=\"t2\">",
+    );
+    assert!(sent.contains("&status%5Bvalue%5D=1&promote%5Bvalue%5D=1&op=Save&title%5B0%5D"));
+}
+
+#[test]
+fn visitors_of_drupal_are_told_from_users_by_a_whole_word() {
+    let (mut talk, _) = begin(Contract::Drupal7, login());
+    ask(talk.answered(&page("<form id=\"user-login\">")));
+    ask(talk.answered(&redirect("/user/2")));
+    let visitor = page("<body class=\"html not-front not-logged-in no-sidebars\">");
+    assert_eq!(talk.answered(&visitor), Err(CmsFault::NotLoggedIn));
+    let user = page("<body class=\"html not-front logged-in no-sidebars\">");
+    assert_eq!(talk.answered(&user), Ok(CmsNext::Done));
+    assert_eq!(talk.logout_link(), None);
+}
+
+const CONFIRM: &str = "<body class=\"user-logged-in\"><form id=\"user-logout-confirm\" \
+                       action=\"/user/logout/confirm\"><input type=\"hidden\" name=\"form_token\" \
+                       value=\"t3\">";
+
+#[test]
+fn drupal_lets_those_confirm_that_they_log_out_who_have_no_link() {
+    let (mut talk, _) = begin(Contract::Drupal10, login());
+    ask(talk.answered(&page("<form id=\"user-login-form\">")));
+    ask(talk.answered(&redirect("/user/2?check_logged_in=1")));
+    let menu = "<body class=\"user-logged-in\"><a href=\"/user/logout?token=a1\">Log out</a>";
+    assert_eq!(talk.answered(&page(menu)), Ok(CmsNext::Done));
+    assert_eq!(talk.logout_link(), Some("/user/logout?token=a1"));
+
+    let (mut talk, first) = begin(Contract::Drupal10, CmsWork::Logout { link: None });
+    assert_eq!(first.target, "/user/logout");
+    ask(talk.answered(&redirect("/user/logout/confirm")));
+    let sent = ask(talk.answered(&page(CONFIRM)));
+    assert_eq!(
+        (sent.step, sent.target.as_str()),
+        (CmsStep::Submit, "/user/logout/confirm")
+    );
+    assert_eq!(content(&sent), "form_token=t3&op=Log+out");
+    ask(talk.answered(&redirect("/")));
+    let front = "<body class=\"path-frontpage\"><a href=\"/user/login\">Log in</a>";
+    assert_eq!(talk.answered(&page(front)), Ok(CmsNext::Done));
+}
+
+#[test]
+fn a_question_that_is_asked_for_ever_is_a_loop() {
+    let (mut talk, _) = begin(Contract::Drupal10, CmsWork::Logout { link: None });
+    let mut asked = 0;
+    let end = loop {
+        ask(talk.answered(&redirect("/user/logout/confirm")));
+        match talk.answered(&page(CONFIRM)) {
+            Ok(_) => asked += 1,
+            Err(fault) => break fault,
+        }
+    };
+    assert_eq!((end, asked), (CmsFault::RedirectLoop, 3));
+    let (mut talk, _) = begin(Contract::Drupal10, CmsWork::Logout { link: None });
+    ask(talk.answered(&redirect("/")));
+    let other = page("<body class=\"user-logged-in\">");
+    assert_eq!(talk.answered(&other), Err(CmsFault::Mark));
+}
