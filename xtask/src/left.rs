@@ -29,8 +29,8 @@ impl Before {
     }
 
     /// # Errors
-    /// What is there now, and was not: processes, mounts, network namespaces, loop devices, control
-    /// groups, temporary directories.
+    /// What is there now, and was not: processes, mounts, network namespaces, loop devices, what is
+    /// swapped to, control groups, temporary directories.
     pub(crate) fn compare(&self) -> Result<(), String> {
         let started = Instant::now();
         loop {
@@ -83,7 +83,15 @@ fn things() -> BTreeSet<String> {
             entries(Path::new(names)).map(|entry| format!("network namespace {}", named(&entry))),
         );
     }
+    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let swaps = swaps
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    things.extend(swaps.map(|area| format!("swap area {area}")));
     for block in entries(Path::new("/sys/block")) {
+        if named(&block).starts_with("zram") {
+            things.insert(format!("device {}", named(&block)));
+        }
         if let Ok(file) = fs::read_to_string(block.path().join("loop/backing_file")) {
             things.insert(format!(
                 "loop device {} on {}",

@@ -241,6 +241,7 @@ fn settings(search: &Search, asked: &SearchUse) -> Settings {
         highest: search.highest,
         whole: search.over != Over::Rate,
         resolution: asked.resolution,
+        interval: asked.interval,
         hint,
         most_probes: asked.probes,
         confirm: asked.confirm,

@@ -19,8 +19,8 @@ use crate::{
 pub struct LabelledThing {
     /// The run.
     pub run: RunId,
-    /// `registration`, `process`, `mount`, `volume`, `network namespace`, `cgroup`, `runc state` or
-    /// `libvirt`.
+    /// `registration`, `process`, `mount`, `volume`, `network namespace`, `cgroup`, `swap file`,
+    /// `swap device`, `swap record`, `runc state` or `libvirt`.
     pub what: &'static str,
     /// Which one.
     pub name: String,

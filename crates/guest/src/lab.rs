@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use rookery_host::volume::VolumeSpec;
+use rookery_study::SwapKind;
 
 use crate::{
     error::{GuestError, StepError},
@@ -11,6 +12,7 @@ use crate::{
     kind::Kind,
     spec::GuestSpec,
     storage::{Provision, Volume},
+    swap::SwapDevice,
     template::{Patience, Recipe, Template},
 };
 
@@ -56,6 +58,19 @@ pub trait Lab: Send + Sync {
     /// # Errors
     /// When it cannot be made; nothing is left behind.
     fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError>;
+    /// Make a device of so many MiB to which the host swaps, named as a volume is. Guests have as
+    /// much of it as their [`GuestSpec::swap`] says. To be kept until they are gone.
+    ///
+    /// # Errors
+    /// When the host swaps elsewhere already, or it cannot be made; nothing is left behind.
+    fn swap(&self, name: &str, kind: SwapKind, size_mib: u64) -> Result<SwapDevice, GuestError> {
+        let _ = (name, kind, size_mib);
+        let why = format!("memory of {} guests is not limited here", self.kind());
+        Err(GuestError::in_lab(
+            "making its swap device",
+            StepError::Refused(why),
+        ))
+    }
     /// Clone a template into a new guest, not yet started, its data in the run's directory.
     ///
     /// # Errors

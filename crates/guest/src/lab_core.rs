@@ -7,6 +7,7 @@ use std::{
 };
 
 use rookery_host::{Cgroups, Controller, Host, HostError, Presence, volume::VolumeSpec};
+use rookery_study::SwapKind;
 use tracing::instrument;
 
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
     registry::{Registration, Registry},
     spec::GuestSpec,
     storage::{Provision, Volume},
+    swap::{DeviceContext, SwapDevice},
     sweep::{KindSweeps, discover, sweep, tidy},
     template::{self, Patience, Recipe, Template, make_templates},
 };
@@ -172,6 +174,26 @@ impl LabCore {
             .unwrap_or_else(PoisonError::into_inner)
             .insert(name.to_owned(), Arc::downgrade(&volume));
         Ok(volume)
+    }
+
+    /// Make a device to which the kernel swaps.
+    ///
+    /// # Errors
+    /// See [`SwapDevice::make`].
+    #[instrument(level = "debug", skip(self), err(level = "debug"))]
+    pub(crate) fn swap(
+        &self,
+        name: &str,
+        kind: SwapKind,
+        size_mib: u64,
+    ) -> Result<SwapDevice, GuestError> {
+        let context = DeviceContext {
+            host: &*self.host,
+            label: &self.label,
+            dir: &self.dirs.dir,
+            registry: &self.registry,
+        };
+        SwapDevice::make(context, name, kind, size_mib)
     }
 
     /// The volume that is to hold the data of a guest, if one is.

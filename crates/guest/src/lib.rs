@@ -39,6 +39,7 @@ mod registry;
 mod run_lab;
 mod spec;
 mod storage;
+mod swap;
 mod sweep;
 mod template;
 mod tunnel;
@@ -52,8 +53,8 @@ pub use guest::{CommandEnd, CommandVariables, Guest, GuestCommand, GuestState, P
 pub use health::Health;
 pub use kind::{Kind, LabShape};
 pub use kinds::{
-    FakeBehaviour, FakeLab, FakeStep, check_host, check_network, check_storage, open_lab,
-    refuse_tier,
+    FakeBehaviour, FakeLab, FakeStep, check_host, check_network, check_storage, check_swap,
+    open_lab, refuse_tier,
     vm::{
         Accelerator, AcceleratorChoice, AgentError, GuestPins, audit_pins, choose_accelerator,
         pin_table, vm_agent,
@@ -75,6 +76,7 @@ pub use rookery_study::vm_shape::{
 };
 pub use spec::{CpuTime, FileReaders, GuestFile, GuestSpec, GuestUser};
 pub use storage::{InForce, Provision, Volume, VolumeFault, VolumeLook};
+pub use swap::SwapDevice;
 pub use template::{
     Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,
     Versions, build_template, content_digest, patient, remove_templates, short_digest, templates,

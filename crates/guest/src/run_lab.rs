@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use rookery_host::volume::VolumeSpec;
+use rookery_study::SwapKind;
 use tracing::instrument;
 
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
     lab_core::LabCore,
     spec::{GuestSpec, check_spec},
     storage::{Provision, Volume},
+    swap::SwapDevice,
     template::{self, Patience, Recipe, Template},
 };
 
@@ -110,6 +112,10 @@ impl<M: GuestMaker> Lab for RunLab<M> {
         let volume = self.core.volume(name, spec)?;
         self.maker.show_volume(&self.core, &volume)?;
         Ok(volume)
+    }
+
+    fn swap(&self, name: &str, kind: SwapKind, size_mib: u64) -> Result<SwapDevice, GuestError> {
+        self.core.swap(name, kind, size_mib)
     }
 
     #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %spec.name))]

@@ -16,6 +16,7 @@ use crate::{
     processes::{KILL_LIMIT, kill_labelled, labelled_processes},
     registry::{Registration, Registry},
     storage::{remove_listed, traces, volumes},
+    swap::{self, SwapTrace, swap_files, swap_traces},
 };
 
 /// What one kind of guest leaves on a host, besides what all kinds share.
@@ -132,7 +133,7 @@ pub(crate) fn discover(
     for kind in kinds {
         remnants.extend(kind.discover(registry)?);
     }
-    remnants.extend(shared_remnants(cgroups)?);
+    remnants.extend(shared_remnants(registry, cgroups)?);
     for remnant in remnants {
         let entry = runs.entry(remnant.run.to_string()).or_default();
         entry.remnants.push(remnant);
@@ -152,8 +153,8 @@ pub(crate) fn discover(
 }
 
 /// What guests of every kind may leave: mounts and devices of volumes, network namespaces, control
-/// groups.
-fn shared_remnants(cgroups: &Cgroups) -> io::Result<Vec<Remnant>> {
+/// groups, devices that are swapped to.
+fn shared_remnants(registry: &Registry, cgroups: &Cgroups) -> io::Result<Vec<Remnant>> {
     let mut found = Vec::new();
     let volumes = traces(&mounts()?);
     for volume in &volumes {
@@ -183,6 +184,13 @@ fn shared_remnants(cgroups: &Cgroups) -> io::Result<Vec<Remnant>> {
             volume.name(),
             move || volume.remove(),
         ));
+    }
+    let records = state_dirs(registry, swap::STATE);
+    let records = records.map(|(run, directory)| (run, SwapTrace::Records(directory)));
+    for (run, trace) in swap_traces()?.into_iter().chain(records) {
+        found.push(Remnant::new(run, trace.what(), trace.name(), move || {
+            trace.remove()
+        }));
     }
     for name in cgroups.children(ROOT_GROUP) {
         if let Ok(run) = RunId::try_from(name) {
@@ -255,7 +263,11 @@ pub(crate) fn sweep(
                 .failed
                 .push(format!("files of {}: {error}", volumes.display()));
         }
-        for (what, below) in [("clones", dir.map(clones)), ("volumes", dir.map(volumes))] {
+        for (what, below) in [
+            ("clones", dir.map(clones)),
+            ("volumes", dir.map(volumes)),
+            ("swap files", dir.map(swap_files)),
+        ] {
             if let Some(directory) = below.filter(|directory| directory.exists()) {
                 report.note(
                     format!("{what} {}", directory.display()),
@@ -308,6 +320,7 @@ pub(crate) fn state_dirs(
 pub(crate) fn tidy(registry: &Registry, lock: &StateLock, cgroups: &Cgroups, kinds: KindSweeps) {
     if registry.read().is_empty() {
         cgroups.remove_if_empty(ROOT_GROUP);
+        let _ = fs::remove_dir(registry.state_dirs(swap::STATE));
         for kind in kinds {
             kind.tidy(registry);
             for part in kind.state_dirs() {

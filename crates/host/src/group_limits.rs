@@ -88,6 +88,33 @@ impl Cgroups {
         // Version 1 says "no limit" by a number that no machine has.
         Some(bytes).filter(|bytes| *bytes < NO_LIMIT)
     }
+
+    /// How much of a group may lie in swap. Version 1 limits memory and swap together: the
+    /// difference is what may lie there when memory is full.
+    #[must_use]
+    pub fn swap_limit(&self, group: &str) -> SwapLimit {
+        let read = |file: &str| -> Option<u64> {
+            let path = self.directory("memory", group)?.join(file);
+            fs::read_to_string(path).ok()?.trim().parse().ok()
+        };
+        let bytes = if self.is_v1("memory") {
+            let both = read("memory.memsw.limit_in_bytes").filter(|bytes| *bytes < NO_LIMIT);
+            both.zip(self.memory_limit(group))
+                .map(|(both, memory)| both.saturating_sub(memory))
+        } else {
+            read("memory.swap.max")
+        };
+        bytes.map_or(SwapLimit::Unlimited, SwapLimit::Bytes)
+    }
+}
+
+/// How much of a group may lie in swap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapLimit {
+    /// As much as there is room for, or the kernel does not count it.
+    Unlimited,
+    /// At most so many bytes.
+    Bytes(u64),
 }
 
 /// Version 1 has no larger limits than this, rounded down to pages.
@@ -264,6 +291,28 @@ mod tests {
             ),
             ("42".into(), "42".into())
         );
+    }
+
+    #[test]
+    fn swap_is_limited_alone_or_together_with_memory() {
+        let base = tempfile::tempdir().expect("temporary directory");
+        let put = |file: &str, text: &str| {
+            fs::write(base.path().join(file), format!("{text}\n")).expect("written");
+        };
+        let at = base.path().display();
+        let groups = |line: &str| Cgroups::from_mounts(&parse_mountinfo(line));
+        let first = groups(&format!("1 1 0:1 / {at} rw - cgroup cgroup rw,memory\n"));
+        let second = groups(&format!("1 1 0:1 / {at} rw - cgroup2 cgroup rw\n"));
+        assert_eq!(first.swap_limit(""), SwapLimit::Unlimited, "not counted");
+        put("memory.limit_in_bytes", "4096");
+        put("memory.memsw.limit_in_bytes", "12288");
+        assert_eq!(first.swap_limit(""), SwapLimit::Bytes(8192));
+        put("memory.memsw.limit_in_bytes", "9223372036854771712");
+        assert_eq!(first.swap_limit(""), SwapLimit::Unlimited);
+        put("memory.swap.max", "max");
+        assert_eq!(second.swap_limit(""), SwapLimit::Unlimited);
+        put("memory.swap.max", "0");
+        assert_eq!(second.swap_limit(""), SwapLimit::Bytes(0));
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub mod residence;
 mod run_id;
 pub mod settings;
 mod state_dir;
+pub mod swap;
 mod sysfs;
 mod topology;
 mod usage;
@@ -44,7 +45,7 @@ pub use controller::{Controller, Presence, announced};
 pub use cpu_places::CpuPlace;
 pub use cpulist::{format_cpu_list, parse_cpu_list};
 pub use error::{HostError, help_of};
-pub use group_limits::GroupLimits;
+pub use group_limits::{GroupLimits, SwapLimit};
 pub use http_get::{HttpAnswer, HttpGetError, http_get};
 pub use mounts::{Mount, detach, mounts, parse_mountinfo};
 pub use netns::{

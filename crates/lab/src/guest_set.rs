@@ -8,13 +8,15 @@ use std::{
 };
 
 use rookery_cast::{count_u16, truncate_u64};
-use rookery_guest::{CpuTime, Guest, GuestError, GuestSpec, Template, remove_all, start_all};
+use rookery_guest::{
+    CpuTime, Guest, GuestError, GuestSpec, Lab, SwapDevice, Template, remove_all, start_all,
+};
 use rookery_host::RunId;
 use rookery_stack::{
     DatabaseLoader, Origin, RunningGuests, Service, StackContext, StackError, TierAccess,
 };
 use rookery_store::Tuning;
-use rookery_study::{CpuSet, GuestKind, GuestShape, Point, Study, Vcpus};
+use rookery_study::{CpuSet, GuestKind, GuestShape, PlannedGuest, Point, Study, Vcpus};
 
 use crate::{
     context::LabContext,
@@ -34,6 +36,8 @@ pub(crate) struct GuestSet<'a> {
     // Before the settings: fields are dropped in their order, and guests kill and remove
     // themselves.
     guests: Vec<Box<dyn Guest>>,
+    // The kernel gives back quickly what no guest has there any more.
+    swaps: Vec<SwapDevice>,
     settings: HostSettings,
 }
 
@@ -72,6 +76,7 @@ impl<'a> GuestSet<'a> {
         Ok(Self {
             context,
             guests: Vec::new(),
+            swaps: Vec::new(),
             settings,
         })
     }
@@ -81,6 +86,7 @@ impl<'a> GuestSet<'a> {
         Self {
             context,
             guests: Vec::new(),
+            swaps: Vec::new(),
             settings: HostSettings::none(),
         }
     }
@@ -119,6 +125,11 @@ impl<'a> GuestSet<'a> {
     /// Clone the guests of all groups: those of tiers first, because their callers are told where
     /// they are.
     fn clone_all(&mut self, groups: &[GroupContext<'_>]) -> Result<(), TrialError> {
+        for group in groups {
+            let (lab, study) = (group.context.lab, group.study);
+            self.swaps
+                .extend(swap_device(lab, study, &group.point, group.before)?);
+        }
         let all_cpus = cpus_of(groups.iter().map(|group| &group.point));
         let mut made: Vec<Vec<Box<dyn Guest>>> = groups.iter().map(|_| Vec::new()).collect();
         for group in tiers_first(groups) {
@@ -159,6 +170,8 @@ impl<'a> GuestSet<'a> {
         point: &Point,
     ) -> Result<(), TrialError> {
         self.remove()?;
+        self.swaps
+            .extend(swap_device(self.context.lab, study, point, 0)?);
         let service = |index| loader.service(point, index);
         let template = loader.template();
         let place = GuestPlace {
@@ -237,10 +250,11 @@ impl<'a> GuestSet<'a> {
         done.into_iter().filter_map(Result::transpose).collect()
     }
 
-    /// Remove the guests, and tell how long it took. The settings stay in force.
+    /// Remove the guests and what they swapped to, and tell how long the guests took. The settings
+    /// stay in force.
     ///
     /// # Errors
-    /// The first guest of which something stays.
+    /// The first guest, or device, of which something stays.
     pub(crate) fn remove(&mut self) -> Result<Duration, GuestError> {
         let mut guests = std::mem::take(&mut self.guests);
         let removed = remove_all(&mut guests);
@@ -251,7 +265,15 @@ impl<'a> GuestSet<'a> {
             Ok(_) => {}
             Err(error) => tracing::warn!("removing the guests: {error}"),
         }
-        removed
+        let mut swaps = std::mem::take(&mut self.swaps);
+        let swaps = swaps.iter_mut().map(SwapDevice::remove);
+        // All of them are tried.
+        let swaps = swaps
+            .collect::<Vec<_>>()
+            .into_iter()
+            .collect::<Result<(), _>>();
+        let took = removed?;
+        swaps.map(|()| took)
     }
 
     /// What became of each host setting, and what it is now.
@@ -338,6 +360,27 @@ fn attach(
     Ok(vec![guest])
 }
 
+/// The device to which the containers of a point swap, as large as all of them may fill it; nothing
+/// where they do not swap. Machines have disks of their own.
+fn swap_device(
+    lab: &dyn Lab,
+    study: &Study,
+    point: &Point,
+    before: usize,
+) -> Result<Option<SwapDevice>, GuestError> {
+    if study.guest.kind() != GuestKind::Container {
+        return Ok(None);
+    }
+    let of_guest = |guest: PlannedGuest<'_>| study.guest.swap.of_guest(guest.group.memory_mib);
+    let mut swapped = point.each_guest().filter_map(of_guest).peekable();
+    let Some((kind, _)) = swapped.peek().copied() else {
+        return Ok(None);
+    };
+    let all_mib = swapped.map(|(_, mib)| mib).sum();
+    lab.swap(&format!("swap{}", before + 1), kind, all_mib)
+        .map(Some)
+}
+
 /// Which guests are made, among those of a trial.
 #[derive(Clone, Copy)]
 struct GuestPlace<'a> {
@@ -386,6 +429,7 @@ fn make_guests(
             cpu_weight: shape.cpu_weight,
             packet_cpus: shape.packets_on(planned.cpus(), all_cpus),
             memory_mib: limited.then_some(planned.group.memory_mib),
+            swap: shape.swap,
             pids: (!bare).then_some(shape.pids),
             args: service.args,
             port: service.port,

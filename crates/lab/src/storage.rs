@@ -7,7 +7,7 @@ use std::{
 };
 
 use rookery_guest::{
-    Guest, GuestError, Lab, Provision, Volume, VolumeSpec, check_storage, refuse_tier,
+    Guest, GuestError, Lab, Provision, Volume, VolumeSpec, check_storage, check_swap, refuse_tier,
 };
 use rookery_host::{RealHost, fio};
 use rookery_study::{
@@ -43,6 +43,9 @@ pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> 
     let volume = volume
         .as_ref()
         .map(|volume| spec(volume, u64::MAX >> 20, 0));
+    if study.guest.kind() == GuestKind::Container {
+        check_swap(study.guest.swap, runs)?;
+    }
     let runs = runs.filter(|_| !limits.is_none());
     Ok(check_storage(
         study.guest.kind(),

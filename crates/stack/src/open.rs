@@ -44,7 +44,12 @@ pub fn open(study: &Study) -> Result<OpenStack<'_>, StackError> {
 /// # Errors
 /// As [`open`], and when the stack cannot be divided.
 pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackError> {
-    if part != StackPart::Whole && !matches!(study.stack, StackUse::Lamp(_)) {
+    let divides = match &study.stack {
+        StackUse::Lamp(_) => true,
+        StackUse::Bundled => study.workload.kind() == WorkloadKind::Netstream,
+        _ => false,
+    };
+    if part != StackPart::Whole && !divides {
         return Err(StackError::NoTiers);
     }
     Ok(OpenStack::Guests(match &study.stack {
@@ -76,7 +81,7 @@ pub fn open_part(study: &Study, part: StackPart) -> Result<OpenStack<'_>, StackE
         },
         StackUse::Database(wanted) => Box::new(DatabaseStack::new(study, wanted)?),
         StackUse::Sqlite => Box::new(SqliteStack::new(study)?),
-        StackUse::Bundled => bundled(study)?,
+        StackUse::Bundled => bundled(study, part)?,
         StackUse::External(wanted) => Box::new(ExternalStack::new(study, wanted)),
         StackUse::Image(wanted) => Box::new(ImageStack::new(study, wanted)),
         StackUse::Simulated(system) => return Ok(OpenStack::Simulated(system)),
@@ -100,9 +105,9 @@ pub fn open_without_database(study: &Study) -> Result<Option<Box<dyn Stack>>, St
 ///
 /// # Errors
 /// When none comes with it.
-fn bundled(study: &Study) -> Result<Box<dyn Stack>, StackError> {
+fn bundled(study: &Study, part: StackPart) -> Result<Box<dyn Stack>, StackError> {
     match study.workload.kind() {
-        WorkloadKind::Netstream => open_netstream(study),
+        WorkloadKind::Netstream => open_netstream(study, part),
         WorkloadKind::Sample => open_sample(study),
         other @ (WorkloadKind::Dvdstore
         | WorkloadKind::Orderentry

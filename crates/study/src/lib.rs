@@ -98,6 +98,6 @@ pub use values::{
     Arrivals, BUDGETS, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape,
     HostUse, LabShape, Layout, LayoutGroup, Load, LoadModel, LoopType, OpenLoad, OpenTimes, Order,
     Over, Override, PercentileWish, Pin, Pinning, Precision, RampUp, RepeatGoal, SearchEnd,
-    SearchUse, StartRate, Vcpus, Visit, Wish, WishedMetric,
+    SearchUse, StartRate, Swap, SwapKind, Vcpus, Visit, Wish, WishedMetric,
 };
 pub use workloads::*;

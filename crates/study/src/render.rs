@@ -14,7 +14,7 @@ use rookery_text::{Table, wrapped};
 
 use crate::{
     Callers, CpuTime, DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Level,
-    Load, Order, Plan, Point, SettingValue, Study, Trial, Variant, VolumeCache, VolumeUse,
+    Load, Order, Plan, Point, SettingValue, Study, Swap, Trial, Variant, VolumeCache, VolumeUse,
     grammar::kinds::cpu_list, names::Named as _, plan::thousandth, source::printable,
     time_text::plain_time,
 };
@@ -86,6 +86,12 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     if let Some(weights) = weights(plan) {
         let _ = writeln!(out, "  CPU weights of guests: {weights}");
     }
+    if let Some(swaps) = swaps(plan) {
+        let _ = writeln!(
+            out,
+            "  memory of guests that does not fit is swapped to: {swaps}"
+        );
+    }
 }
 
 /// The weights that guests have beside each other; nothing where no study asks for one.
@@ -97,6 +103,13 @@ fn weights(plan: &Plan) -> Option<String> {
         weight.map_or_else(|| "none".to_owned(), |weight| weight.to_string())
     };
     asked.then(|| distinct(studies().map(weight)).join(", "))
+}
+
+/// Where memory goes that does not fit; nothing where no study asks for it.
+fn swaps(plan: &Plan) -> Option<String> {
+    let studies = || plan.variants.iter().flat_map(Variant::studies);
+    let asked = studies().any(|study| study.guest.swap != Swap::None);
+    asked.then(|| distinct(studies().map(|study| study.guest.swap.to_string())).join(", "))
 }
 
 /// What a plan runs: each workload with its stack once, with the kinds of guests.

@@ -245,6 +245,7 @@ fn spec(number: u16) -> GuestSpec {
         cpu_weight: None,
         packet_cpus: Vec::new(),
         memory_mib: Some(256),
+        swap: rookery_study::Swap::None,
         pids: Some(64),
         args: embedded::guest_args(1, Pages::Corrected, Duration::ZERO),
         port: embedded::PORT,

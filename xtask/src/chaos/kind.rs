@@ -5,7 +5,7 @@ use std::time::Duration;
 /// One kind of series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunKind {
-    /// Containers of the embedded stack.
+    /// Containers of the embedded stack, which may swap to compressed memory.
     Containers,
     /// The same with a loop device and a file system for each guest.
     Volumes,
@@ -100,7 +100,12 @@ impl RunKind {
         let limited = "\n[storage]\npool = \"volume\"\nwrite_iops = [\"none\", 400]\n";
         let volumes = "\n[storage]\npool = \"volume\"\nbarriers = [\"on\", \"off\"]\n";
         let (system, guest, extra, settings) = match self {
-            Self::Containers => (embedded, "container\"\nmemory = \"128MiB per guest", "", ""),
+            Self::Containers => (
+                embedded,
+                "container\"\nswap = \"zram\"\nmemory = \"128MiB per guest",
+                "",
+                "",
+            ),
             Self::Volumes => (
                 embedded,
                 "container\"\nmemory = \"128MiB per guest",

@@ -1,7 +1,7 @@
 //! What of the runs of a series is on the host, seen without the code that is under test.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     thread::sleep,
     time::{Duration, Instant},
@@ -71,7 +71,14 @@ fn remains(place: &Path, more: &[String]) -> Vec<String> {
             found.push(format!("network namespace {}", path.display()));
         }
     }
+    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let swaps = swaps.lines().filter(|line| ours(line));
+    found.extend(swaps.map(|line| format!("swap area {line}")));
     for block in entries(Path::new("/sys/block")) {
+        let name = block.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("zram") && runs.iter().any(|run| is_swap_of(&name, run)) {
+            found.push(format!("swap device {name}"));
+        }
         let file = fs::read_to_string(block.join("loop/backing_file")).unwrap_or_default();
         if ours(&file) {
             found.push(format!(
@@ -90,7 +97,7 @@ fn remains(place: &Path, more: &[String]) -> Vec<String> {
         );
     }
     for run in entries(&place.join("runs")) {
-        for part in ["guests/clones", "guests/volumes"] {
+        for part in ["guests/clones", "guests/volumes", "guests/swap"] {
             found.extend(
                 entries(&run.join(part))
                     .into_iter()
@@ -102,11 +109,24 @@ fn remains(place: &Path, more: &[String]) -> Vec<String> {
     found
 }
 
+/// Whether the device of this name is a swap area with the label of a run.
+fn is_swap_of(name: &str, run: &str) -> bool {
+    let mut head = vec![0; 4096];
+    let read = fs::File::open(Path::new("/dev").join(name))
+        .and_then(|mut file| io::Read::read_exact(&mut file, &mut head));
+    let label = format!("rk-{run}\0");
+    read.is_ok()
+        && head
+            .windows(label.len())
+            .any(|part| part == label.as_bytes())
+}
+
 /// State, registration and control groups of a run.
 fn paths_of_run(run: &str) -> Vec<PathBuf> {
     let mut paths = vec![
         PathBuf::from(format!("/run/rookery/runc/{run}")),
         PathBuf::from(format!("/run/rookery/runs/{run}.json")),
+        PathBuf::from(format!("/run/rookery/swap/{run}")),
         PathBuf::from(format!("/sys/fs/cgroup/rookery/{run}")),
     ];
     for hierarchy in entries(Path::new("/sys/fs/cgroup")) {

@@ -12,7 +12,7 @@ pub(crate) mod vm;
 use std::{path::Path, sync::Arc};
 
 use rookery_host::{Host, io::IoLimits, volume::VolumeSpec};
-use rookery_study::ForeignTier;
+use rookery_study::{ForeignTier, Swap};
 
 use crate::{
     error::GuestError,
@@ -23,7 +23,7 @@ use crate::{
     link,
     paths::RunDirs,
     run_lab::{GuestMaker, RunLab},
-    storage,
+    storage, swap,
     sweep::KindSweeps,
 };
 pub use fake::{FakeBehaviour, FakeLab, FakeStep};
@@ -116,6 +116,19 @@ pub fn refuse_tier(kind: Kind, tier: ForeignTier) -> Result<(), GuestError> {
         "for their storage, ",
         vec![storage::foreign_tier(tier)],
     )
+}
+
+/// Whether this host can swap memory of containers as they ask for. Changes nothing. `directory` is
+/// where runs are kept, if that is known (it need not exist).
+///
+/// # Errors
+/// Everything that is missing, at once, each with what to do about it.
+pub fn check_swap(asked: Swap, directory: Option<&Path>) -> Result<(), GuestError> {
+    let missing = match asked {
+        Swap::None => Vec::new(),
+        Swap::Device { kind, .. } => swap::missing(kind, directory),
+    };
+    nothing_missing(Kind::Container, "to swap their memory, ", missing)
 }
 
 /// Whether this host can give guests of a lab of this shape the network that it asks for, with their

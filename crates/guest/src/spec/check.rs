@@ -141,6 +141,7 @@ pub(crate) mod tests {
             cpu_weight: None,
             packet_cpus: Vec::new(),
             memory_mib: None,
+            swap: rookery_study::Swap::None,
             pids: None,
             args: vec![],
             port: 80,

@@ -4,6 +4,7 @@ mod check;
 
 use std::fmt;
 
+use rookery_study::Swap;
 use serde::{Deserialize, Serialize};
 
 use crate::health::Health;
@@ -113,6 +114,9 @@ pub struct GuestSpec {
     pub packet_cpus: Vec<u32>,
     /// Memory limit, MiB; `None` = no limit.
     pub memory_mib: Option<u64>,
+    /// Where its memory goes that does not fit into the limit: of a container to a device that the
+    /// lab has, of a machine to a disk of its own. Bare guests have none.
+    pub swap: Swap,
     /// Limit on processes and threads.
     pub pids: Option<u32>,
     /// Arguments of the program. These words, wherever they stand in it, are replaced by what holds

@@ -181,6 +181,7 @@ pub(crate) fn spec(number: u16, modes: &[&str]) -> GuestSpec {
         cpu_weight: None,
         packet_cpus: Vec::new(),
         memory_mib: Some(256),
+        swap: rookery_study::Swap::None,
         pids: Some(64),
         args,
         port: 18099,

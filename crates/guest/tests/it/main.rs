@@ -3,7 +3,7 @@
 //!
 //! This file's own executable, called with `guest-program`, is the program that the guests run;
 //! called with `controller`, it is a controller that makes guests and waits to be killed; with
-//! `child-that-dies` or `linker-that-dies`, one that dies by itself. That is why there is no harness of Rust's here.
+//! `child-that-dies`, `linker-that-dies` or `swapper-that-dies`, one that dies by itself. That is why there is no harness of Rust's here.
 
 mod bare_cases;
 mod beyond;
@@ -14,6 +14,7 @@ mod fixture;
 mod network_cases;
 mod program;
 mod storage;
+mod swap_cases;
 mod traces;
 mod vm_cases;
 mod vm_cloud_cases;
@@ -39,6 +40,7 @@ fn main() {
         }
         Some("child-that-dies") => storage::run_child_that_dies(&words[1..]),
         Some("linker-that-dies") => network_cases::run_linker_that_dies(&words[1..]),
+        Some("swapper-that-dies") => swap_cases::run_swapper_that_dies(&words[1..]),
         Some("controller") => fixture::run_controller(&words[1..]),
         _ => {
             let conclusion = libtest_mimic::run(&Arguments::from_args(), trials());
@@ -65,6 +67,7 @@ fn trials() -> Vec<Trial> {
                 bare,
                 container_cases::CASES,
                 network_cases::CASES,
+                swap_cases::CASES,
             ],
         ),
         (

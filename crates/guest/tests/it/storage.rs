@@ -147,6 +147,7 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
         cpu_weight: None,
         packet_cpus: Vec::new(),
         memory_mib: None,
+        swap: rookery_study::Swap::None,
         pids: None,
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         port: 80,

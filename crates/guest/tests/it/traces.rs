@@ -34,6 +34,7 @@ pub(crate) fn of_run(run: &str, dir: &Path) -> Vec<String> {
     for file in [
         format!("/run/rookery/runc/{run}"),
         format!("/run/rookery/runs/{run}.json"),
+        format!("/run/rookery/swap/{run}"),
     ] {
         traces.extend(Path::new(&file).exists().then_some(file));
     }
@@ -46,6 +47,32 @@ pub(crate) fn of_run(run: &str, dir: &Path) -> Vec<String> {
             .map(behind)
             .filter(|file| file.starts_with(dir))
             .map(|file| format!("loop device on {}", file.trim_end())),
+    );
+    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    traces.extend(
+        swaps
+            .lines()
+            .filter(|line| line.contains(dir))
+            .map(|line| format!("swap file in use: {line}")),
+    );
+    let labelled = |name: &String| {
+        let head = fs::File::open(format!("/dev/{name}")).and_then(|mut file| {
+            let mut head = vec![0; 4096];
+            std::io::Read::read_exact(&mut file, &mut head).map(|()| head)
+        });
+        let label = format!("rk-{run}\0");
+        name.starts_with("zram")
+            && head.is_ok_and(|head| {
+                head.windows(label.len())
+                    .any(|part| part == label.as_bytes())
+            })
+    };
+    let devices = names("/sys/block").into_iter().filter(labelled);
+    traces.extend(devices.map(|name| format!("swap device {name}")));
+    traces.extend(
+        names(&format!("{dir}/swap"))
+            .into_iter()
+            .map(|name| format!("swap file {name}")),
     );
     traces.extend(
         names(&format!("{dir}/volumes"))

@@ -43,6 +43,13 @@ impl<'a> TrialContext<'a> {
         Some((own, guest - own.before))
     }
 
+    /// Names of the guests that those of a group call.
+    pub(crate) fn names_of_tier(&self, group: &GroupContext<'_>) -> Vec<String> {
+        let tier = group.tier.and_then(|tier| self.groups.get(tier));
+        let numbers = tier.into_iter().flat_map(GroupContext::range);
+        numbers.map(|index| format!("g{}", index + 1)).collect()
+    }
+
     /// The groups that have users.
     pub(crate) fn loaded(&self) -> impl Iterator<Item = &GroupContext<'a>> {
         self.groups.iter().filter(|group| group.has_users())

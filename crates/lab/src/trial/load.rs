@@ -181,7 +181,9 @@ fn attach(
     for ((group, measurement), count) in trial.loaded().zip(measured).zip(counts) {
         let (own, rest) = looks.split_at((*count).min(looks.len()));
         looks = rest;
-        silent = silent.or(workloads::attach(&group.stack, measurement, own, seen));
+        let partners = trial.names_of_tier(group);
+        let attached = workloads::attach(&group.stack, measurement, &partners, own, seen);
+        silent = silent.or(attached);
     }
     silent
 }

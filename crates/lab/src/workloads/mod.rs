@@ -127,10 +127,12 @@ pub(crate) fn probes(stack: &BuiltStack, guests: &[Box<dyn Guest>]) -> Vec<Datab
 
 /// Put what was seen beside the load beside the counters of its guests: what databases said of
 /// themselves, and CPU time where the workload counts it. The first database that said nothing,
-/// with its guest and why.
+/// with its guest and why. `partners` are the names of the guests that those of the measurement
+/// call.
 pub(crate) fn attach(
     stack: &BuiltStack,
     measurement: &mut Measurement,
+    partners: &[String],
     looks: &[DatabaseLook],
     seen: &Observations,
 ) -> Option<String> {
@@ -142,7 +144,7 @@ pub(crate) fn attach(
         | BuiltStack::Cms(..)
         | BuiltStack::Sample(_) => None,
         BuiltStack::Netstream(_) => {
-            netstream::attach(measurement, seen);
+            netstream::attach(measurement, partners, seen);
             None
         }
         BuiltStack::Orderentry(stack) => orderentry::attach(stack.as_ref(), measurement, looks),

@@ -23,6 +23,7 @@ pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn NetstreamStack) -> Use
         Script::Netstream(NetstreamScript {
             size: wanted.size,
             connection: wanted.connection,
+            receiver: stack.receiver(),
         })
     };
     let behaviour = Behaviour {
@@ -41,8 +42,9 @@ pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn NetstreamStack) -> Use
 }
 
 /// Put CPU time and segments sent again inside the window beside the counters of each guest: its
-/// own, and of the CPU time of driver and host its part by what it received.
-pub(super) fn attach(measurement: &mut Measurement, seen: &Observations) {
+/// own, and of the CPU time of `partners` (the guests that sent what these received), driver and
+/// host its part by what it received.
+pub(super) fn attach(measurement: &mut Measurement, partners: &[String], seen: &Observations) {
     attach_resent(measurement, &seen.kernel);
     let window = measurement.window;
     let (driver, host) = (
@@ -52,6 +54,7 @@ pub(super) fn attach(measurement: &mut Measurement, seen: &Observations) {
     let (Some(driver), Some(host)) = (driver, host) else {
         return;
     };
+    let partners = together(&seen.resources, partners, &window);
     let host_times = host_times(&seen.kernel);
     let received: Vec<f64> = measurement
         .guests
@@ -71,10 +74,8 @@ pub(super) fn attach(measurement: &mut Measurement, seen: &Observations) {
             let part = received / all;
             counters.cpu = Some(CpuSeconds {
                 guest: own,
-                driver: CpuTimes {
-                    whole: part * driver.whole,
-                    system: driver.system.map(|system| part * system),
-                },
+                partner: partners.map(|partners| share(partners, part)),
+                driver: share(driver, part),
                 host: part * host.whole,
                 host_times: host_times.map(|times| HostTimes {
                     user: part * times.user,
@@ -84,6 +85,31 @@ pub(super) fn attach(measurement: &mut Measurement, seen: &Observations) {
             });
         }
     }
+}
+
+/// A part of a CPU time.
+fn share(times: CpuTimes, part: f64) -> CpuTimes {
+    CpuTimes {
+        whole: part * times.whole,
+        system: times.system.map(|system| part * system),
+    }
+}
+
+/// CPU time of several subjects inside the window; `None` without any, and where one of them was
+/// not sampled.
+fn together(
+    resources: &[ResourceSample],
+    subjects: &[String],
+    window: &Window,
+) -> Option<CpuTimes> {
+    let all = subjects
+        .iter()
+        .map(|subject| times(resources, subject, window));
+    let all: Vec<CpuTimes> = all.collect::<Option<_>>()?;
+    all.into_iter().reduce(|sum, next| CpuTimes {
+        whole: sum.whole + next.whole,
+        system: sum.system.zip(next.system).map(|(sum, next)| sum + next),
+    })
 }
 
 /// CPU time of a subject inside the window; `None` where it was not sampled.

@@ -26,6 +26,9 @@ pub struct Settings {
     /// Smallest difference that matters, as a share of the load, 0.001 to 0.5. Whole loads never
     /// differ by less than 1.
     pub resolution: f64,
+    /// How narrow the interval of the knee shall be, as a share of its lower end, 0.002 to 1: what
+    /// is left of the budget once the answer is confirmed goes there. `None` = as it comes.
+    pub interval: Option<f64>,
     /// What is known before.
     pub hint: Option<Hint>,
     /// Budget of probes, confirmation included, 2 to 200.
@@ -53,6 +56,7 @@ impl Settings {
             highest: 10_000.0,
             whole: true,
             resolution: 0.02,
+            interval: None,
             hint: None,
             most_probes: 20,
             confirm: 3,
@@ -196,6 +200,7 @@ impl Settings {
             ("resolution", self.resolution, 0.001, 0.5),
             ("most_probes", f64::from(self.most_probes), 2.0, 200.0),
             ("confirm", f64::from(self.confirm), 0.0, 10.0),
+            ("interval", self.interval.unwrap_or(1.0), 0.002, 1.0),
         ] {
             if !(from..=to).contains(&value) {
                 return Err(SettingsError::Value {

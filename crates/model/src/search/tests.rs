@@ -429,6 +429,50 @@ fn the_least_memory_is_found_wherever_it_lies() {
     }
 }
 
+/// How many of 60 guests that need known amounts have an interval that holds it and is at most so
+/// wide, and how many an interval that holds it.
+fn narrowed(noise: f64, most_probes: u32) -> (u32, u32) {
+    let settings = Settings {
+        interval: Some(0.05),
+        most_probes,
+        ..Settings::memory(16, 1_024)
+    };
+    let (mut narrow, mut held) = (0, 0);
+    for seed in 0..60 {
+        let mut stream = Stream::new(seed, 0x3e3);
+        let mib = (20.0 * 45.0_f64.powf(stream.uniform())).round();
+        let mut server = Server {
+            table: None,
+            knee: 1.0,
+            noise,
+            stream,
+        };
+        let answer = play(settings, |probe| server.run(mib / probe.load));
+        assert!(answer.probes.len() <= most_probes as usize);
+        let (Some(low), Some(high)) = answer.interval else {
+            continue;
+        };
+        let holds = low <= mib && mib <= high;
+        held += u32::from(holds);
+        // Whole MiB are rounded outwards.
+        narrow += u32::from(holds && high - low <= 0.05 * low + 1.0);
+    }
+    (narrow, held)
+}
+
+#[test]
+fn probes_that_are_left_over_make_the_interval_narrow() {
+    let (narrow, held) = narrowed(0.0, 24);
+    assert!(narrow >= 57 && held == 60, "{narrow} {held}");
+    let (few, held) = narrowed(0.0, 10);
+    assert!(few < narrow && held == 60, "{few} {held}");
+    // Noise is no reason to be too sure.
+    for noise in [0.02, 0.05] {
+        let (_, held) = narrowed(noise, 24);
+        assert!(held >= 55, "noise {noise}: {held}");
+    }
+}
+
 #[test]
 fn a_search_for_the_least_is_the_mirror_of_one_for_the_most() {
     // 10 to 1000 mirrored within itself: a load of 40 is memory of 250.
@@ -588,6 +632,7 @@ proptest! {
         most_probes in 2_u32..40,
         confirm in 0_u32..5,
         resolution in 0.005..0.3_f64,
+        interval in prop::option::of(0.01..0.5_f64),
     ) {
         let settings = Settings {
             goal,
@@ -595,6 +640,7 @@ proptest! {
             highest: f64::from(lowest + span),
             whole,
             resolution,
+            interval,
             hint: None,
             most_probes,
             confirm,

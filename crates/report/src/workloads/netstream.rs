@@ -22,8 +22,8 @@ struct Quantity {
     rate: &'static str,
     rate_title: &'static str,
     cost_title: &'static str,
-    /// Costs of guest, driver and elsewhere, from the foot.
-    costs: [(&'static str, &'static str); 3],
+    /// Costs of the guest, of the one that sends to it, of driver and elsewhere, from the foot.
+    costs: [(&'static str, &'static str); 4],
 }
 
 const BYTES: Quantity = Quantity {
@@ -32,6 +32,7 @@ const BYTES: Quantity = Quantity {
     cost_title: "CPU, s per GB",
     costs: [
         ("guest", "guest_cpu_s_per_gb"),
+        ("other guest", "partner_cpu_s_per_gb"),
         ("driver", "driver_cpu_s_per_gb"),
         ("elsewhere", "elsewhere_cpu_s_per_gb"),
     ],
@@ -43,6 +44,7 @@ const EXCHANGES: Quantity = Quantity {
     cost_title: "CPU, s per million",
     costs: [
         ("guest", "guest_cpu_s_per_million"),
+        ("other guest", "partner_cpu_s_per_million"),
         ("driver", "driver_cpu_s_per_million"),
         ("elsewhere", "elsewhere_cpu_s_per_million"),
     ],
@@ -66,8 +68,9 @@ pub(super) fn figure(analysis: &Analysis) -> Option<Figure> {
         title: "What links carry, and the CPU time that it costs".to_owned(),
         caption: "Above: content of answers, or exchanges where answers are small; means with \
                   their 95 % interval, or the range of two repeats. Beneath: CPU time of the host, \
-                  of the guest, of the driver, and elsewhere: interrupts that are charged to no \
-                  program, and other work. Together they are what the host spent."
+                  of the guest, of another guest where that sends to it, of the driver, and \
+                  elsewhere: interrupts that are charged to no program, and other work. Together \
+                  they are what the host spent."
             .to_owned(),
         panels,
         remarks: orders(&groups),
@@ -279,6 +282,7 @@ mod tests {
                         whole: 1.0,
                         system: Some(0.5),
                     },
+                    partner: None,
                     driver: CpuTimes {
                         whole: 2.0,
                         system: None,

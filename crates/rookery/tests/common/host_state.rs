@@ -49,8 +49,8 @@ pub(crate) fn assert_host_as(before: &BTreeSet<String>) {
     }
 }
 
-/// What must be the same on the host before and after: network namespaces, mounts, cgroups, links,
-/// labelled processes. What belongs to tests that go on beside this one is left out.
+/// What must be the same on the host before and after: network namespaces, mounts, swap, cgroups,
+/// links, labelled processes. What belongs to tests that go on beside this one is left out.
 pub(crate) fn host_state() -> BTreeSet<String> {
     // A run that begins meanwhile is known afterwards, one that ends was known before.
     let mut others = marks_of_others();
@@ -108,6 +108,12 @@ fn whole_state() -> BTreeSet<String> {
         "mount",
         fs::read_to_string("/proc/self/mounts").expect("mounts"),
     );
+    // What lies there may change; which areas there are may not.
+    let areas = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let areas = areas
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    add("swap", areas.map(|name| format!("{name}\n")).collect());
     add("link", names("/sys/class/net"));
     add("cgroup", control_groups());
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

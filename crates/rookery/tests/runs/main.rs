@@ -43,6 +43,7 @@ mod search;
 mod storage;
 mod storage_faults;
 mod stored;
+mod swap;
 mod template;
 mod void;
 mod walk;

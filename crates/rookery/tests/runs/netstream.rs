@@ -185,6 +185,52 @@ fn a_limit_and_a_bridge_of_another_size_are_named() {
     assert_host_as(&before);
 }
 
+/// A guest that receives from another, which sends.
+const BETWEEN: &str = r#"
+title = "between guests"
+seed = 3
+workload = { kind = "netstream", answer_bytes = 1048576, connection = "new" }
+load = { ramp_up = "100ms", settle = "900ms", steady = "2s", ramp_down = "100ms", drain = "2s", repeats = 1 }
+stack = { kind = "bundled" }
+guest = { kind = "container", memory = "128MiB per guest" }
+host = { overcommit = 4, other_work = 1 }
+[[layout]]
+name = "pair"
+[[layout.group]]
+name = "receiver"
+users = 2
+[[layout.group]]
+name = "sender"
+tier_of = "receiver"
+"#;
+
+#[test]
+fn one_guest_streams_to_another_and_both_are_paid_for() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let before = host_state();
+    let (_, run) = place.done("between.toml", BETWEEN);
+    // The tier holds what the receiver acknowledged.
+    proof_holds(&run, 1 << 20);
+    for audit in rows(&run, "audits") {
+        assert_eq!(audit["guest"], "g2", "{audit}");
+    }
+    let receiver = rows(&run, "guests")
+        .iter()
+        .find(|guest| guest["guest"] == "g1")
+        .expect("the receiver");
+    let cost = |side: &str| metric(&run, receiver, &format!("{side}_cpu_s_per_gb"));
+    let (guest, partner, driver) = (cost("guest"), cost("partner"), cost("driver"));
+    assert!(guest > 0.0 && partner > 0.0, "{guest} {partner}");
+    // The driver only asks.
+    assert!(driver < guest + partner, "{driver} {guest} {partner}");
+    let sum = guest + partner + driver + cost("elsewhere");
+    assert!((sum / cost("host") - 1.0).abs() < 1e-6, "{sum}");
+    assert_host_as(&before);
+}
+
 /// A guest with many packets and one with few on CPU 0, in two layouts: the packets of both are
 /// handled there, or on the driver's CPU.
 fn unequal() -> String {

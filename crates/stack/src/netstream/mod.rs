@@ -4,9 +4,13 @@
 //! can be compared with what connections received.
 
 mod counts;
+mod fetch;
 mod server;
 
+use rookery_workload::netstream::ConnectionUse;
+
 pub use counts::{Counts, read_counts};
+pub use fetch::Partner;
 pub use server::{ServeConfig, Server};
 
 /// Port of the service within a guest.
@@ -15,18 +19,18 @@ pub(crate) const PORT: u16 = 8080;
 /// Name of the file of counts in a guest's data directory.
 pub const COUNTS_FILE: &str = "counts.txt";
 
-/// The arguments with which a guest runs the server. `{data}` and `{listen}` are left for the guest
-/// to replace with its data directory and its address.
+/// The arguments with which a guest runs the server, alone or as the client of a partner. `{data}`
+/// and `{listen}` are left for the guest to replace with its data directory and its address.
 ///
 /// ```
 /// assert_eq!(
-///     rookery_stack::netstream::guest_args(2).join(" "),
+///     rookery_stack::netstream::guest_args(2, None).join(" "),
 ///     "app netstream --counts {data}/counts.txt --listen {listen} --workers 2"
 /// );
 /// ```
 #[must_use]
-pub fn guest_args(workers: usize) -> Vec<String> {
-    [
+pub fn guest_args(workers: usize, partner: Option<&Partner>) -> Vec<String> {
+    let mut args: Vec<String> = [
         "app",
         "netstream",
         "--counts",
@@ -37,5 +41,18 @@ pub fn guest_args(workers: usize) -> Vec<String> {
         &workers.to_string(),
     ]
     .map(str::to_owned)
-    .to_vec()
+    .to_vec();
+    if let Some(partner) = partner {
+        for (name, value) in [
+            ("--partner", partner.address.to_string()),
+            ("--answer-bytes", partner.size.answer_bytes.to_string()),
+            ("--request-bytes", partner.size.pad_bytes.to_string()),
+        ] {
+            args.extend([name.to_owned(), value]);
+        }
+        if partner.connection == ConnectionUse::New {
+            args.push("--new-connections".to_owned());
+        }
+    }
+    args
 }

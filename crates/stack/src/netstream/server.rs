@@ -13,9 +13,9 @@ use hyper::{
     body::Bytes,
     header::{CONTENT_TYPE, HeaderValue},
 };
-use rookery_workload::netstream::{EXCHANGE_PATH, ExchangeSize, HEALTH_PATH};
+use rookery_workload::netstream::{EXCHANGE_PATH, ExchangeSize, FETCH_PATH, HEALTH_PATH, receipt};
 
-use super::Counts;
+use super::{Counts, Partner, fetch::Fetcher};
 use crate::http_server::{
     Answer, AnswerBody, Content, FullAnswer, HttpServer, HttpSite, Method, RepeatedBody, Request,
     ServerError, StopSignal,
@@ -33,6 +33,8 @@ pub struct ServeConfig {
     pub listen: SocketAddr,
     /// Worker threads, at least 1.
     pub workers: usize,
+    /// Another guest, whose answers it fetches when it is asked to.
+    pub partner: Option<Partner>,
 }
 
 /// A server that listens already: clients may connect, and are answered once it runs.
@@ -50,7 +52,7 @@ impl Server {
     pub fn bind(config: &ServeConfig) -> Result<Self, ServerError> {
         Ok(Self {
             http: HttpServer::bind(config.listen, config.workers, "netstream-worker")?,
-            site: Arc::new(ExchangeSite::new()),
+            site: Arc::new(ExchangeSite::new(config.partner.clone())),
             counts: config.counts.clone(),
         })
     }
@@ -78,14 +80,17 @@ struct ExchangeSite {
     piece: Bytes,
     answers: AtomicU64,
     bytes: AtomicU64,
+    /// Whose answers it fetches.
+    partner: Option<Fetcher>,
 }
 
 impl ExchangeSite {
-    fn new() -> Self {
+    fn new(partner: Option<Partner>) -> Self {
         Self {
             piece: Bytes::from(vec![b'x'; PIECE_BYTES]),
             answers: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            partner: partner.map(Fetcher::new),
         }
     }
 
@@ -119,6 +124,19 @@ impl ExchangeSite {
     }
 }
 
+impl ExchangeSite {
+    /// Receive an answer of the partner, and say so.
+    async fn fetch(&self) -> Answer {
+        let Some(partner) = &self.partner else {
+            return text(404, "there is no partner to fetch from\n");
+        };
+        match partner.exchange().await {
+            Ok(()) => text(200, &receipt(partner.answer_bytes())),
+            Err(error) => text(502, &format!("the partner failed: {error}\n")),
+        }
+    }
+}
+
 impl HttpSite for ExchangeSite {
     type Answer = FullAnswer;
 
@@ -129,6 +147,7 @@ impl HttpSite for ExchangeSite {
         match request.path {
             HEALTH_PATH => text(200, "ok\n").into(),
             EXCHANGE_PATH => self.exchange(request.query),
+            FETCH_PATH => self.fetch().await.into(),
             _ => text(404, "there is no such page\n").into(),
         }
     }
@@ -166,7 +185,7 @@ mod tests {
 
     #[test]
     fn answers_are_as_long_as_asked_and_counted() {
-        let site = ExchangeSite::new();
+        let site = ExchangeSite::new(None);
         for (query, bytes) in [("answer=1", 1), ("answer=67108864&pad=xxx", 64 << 20)] {
             let answer = answer(&site, EXCHANGE_PATH, query);
             let AnswerBody::Repeated(body) = answer.body else {
@@ -184,7 +203,9 @@ mod tests {
             assert_eq!(answer(&site, EXCHANGE_PATH, wrong).status, 400, "{wrong}");
         }
         assert_eq!(answer(&site, HEALTH_PATH, "").status, 200);
-        assert_eq!(answer(&site, "/other", "").status, 404);
+        for unknown in ["/other", FETCH_PATH] {
+            assert_eq!(answer(&site, unknown, "").status, 404);
+        }
         assert_eq!(
             site.counts(),
             Counts {

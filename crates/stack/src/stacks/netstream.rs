@@ -7,7 +7,7 @@ use rookery_stats::DatabaseLoad;
 use rookery_study::{NetstreamUse, PointData, Study, Workload, WorkloadKind};
 
 use crate::{
-    BuiltStack, DatabaseLoader, Stack, StackContext, StackError,
+    BuiltStack, DatabaseLoader, Stack, StackContext, StackError, StackPart,
     service::USER,
     template::{FileLoader, give_to_guests},
     workloads::{BUNDLED, NetstreamGuests},
@@ -20,16 +20,18 @@ const NAME: &str = "the server of the netstream workload";
 #[derive(Clone)]
 struct NetstreamStack {
     wanted: NetstreamUse,
+    part: StackPart,
 }
 
 /// The stack of a study of this workload.
 ///
 /// # Errors
 /// When the study has another workload.
-pub(crate) fn open_netstream(study: &Study) -> Result<Box<dyn Stack>, StackError> {
+pub(crate) fn open_netstream(study: &Study, part: StackPart) -> Result<Box<dyn Stack>, StackError> {
     match &study.workload {
         Workload::Netstream(wanted) => Ok(Box::new(NetstreamStack {
             wanted: wanted.clone(),
+            part,
         })),
         other => Err(StackError::OtherWorkload {
             stack: NAME,
@@ -63,6 +65,7 @@ impl Stack for NetstreamStack {
         };
         Ok(BuiltStack::Netstream(Box::new(NetstreamGuests {
             wanted: self.wanted.clone(),
+            part: self.part,
             template: context.template(&recipe)?,
         })))
     }

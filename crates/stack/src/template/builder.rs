@@ -46,6 +46,7 @@ pub(crate) fn build<T>(
         cpu_weight: None,
         packet_cpus: Vec::new(),
         memory_mib: None,
+        swap: rookery_study::Swap::None,
         pids: None,
         args: service.args,
         port: service.port,

@@ -4,32 +4,59 @@ use rookery_guest::{Guest, Health, Template};
 use rookery_study::{NetstreamUse, Point};
 use rookery_workload::{
     FoundRow,
-    netstream::{ANSWER_BYTES, ANSWERS, EXCHANGE_PATH, HEALTH_PATH},
+    netstream::{ANSWER_BYTES, ANSWERS, EXCHANGE_PATH, FETCH_PATH, HEALTH_PATH, Receiver, receipt},
 };
 
 use crate::{
-    ClonedGuests, Found, GuestStack, Origin, Service, StackContext, StackError,
+    ClonedGuests, Found, GuestStack, Origin, Service, StackContext, StackError, StackPart,
+    TierAccess,
     api::STOP_GRACE,
-    netstream::{COUNTS_FILE, PORT, guest_args, read_counts},
+    netstream::{COUNTS_FILE, PORT, Partner, guest_args, read_counts},
     page::get,
     service::GUEST,
+    tier::Password,
 };
 
 /// Guests of the server that comes with the workload.
 pub(crate) struct NetstreamGuests {
     pub(crate) wanted: NetstreamUse,
+    pub(crate) part: StackPart,
     pub(crate) template: Template,
+}
+
+impl NetstreamGuests {
+    /// The server, alone or as the client of a partner.
+    fn server(&self, point: &Point, partner: Option<&Partner>) -> Service {
+        let workers = point.only_group().vcpus.whole_cpus() as usize;
+        Service {
+            args: guest_args(workers, partner),
+            files: Vec::new(),
+            port: PORT,
+            health: Health::Http(HEALTH_PATH.to_owned()),
+            sockets: Vec::new(),
+            user: GUEST,
+        }
+    }
 }
 
 /// A stack that answers exchanges.
 pub trait NetstreamStack: GuestStack {
     /// What the study asks of the workload.
     fn wanted(&self) -> &NetstreamUse;
+    /// Who receives what is asked of its guests.
+    fn receiver(&self) -> Receiver;
 }
 
 impl NetstreamStack for NetstreamGuests {
     fn wanted(&self) -> &NetstreamUse {
         &self.wanted
+    }
+
+    fn receiver(&self) -> Receiver {
+        match self.part {
+            StackPart::Front => Receiver::Guest,
+            StackPart::Whole | StackPart::Tier { .. } => Receiver::Driver,
+        }
     }
 }
 
@@ -39,14 +66,27 @@ impl ClonedGuests for NetstreamGuests {
     }
 
     fn service(&self, point: &Point, _index: usize) -> Result<Service, StackError> {
-        Ok(Service {
-            args: guest_args(point.only_group().vcpus.whole_cpus() as usize),
-            files: Vec::new(),
-            port: PORT,
-            health: Health::Http(HEALTH_PATH.to_owned()),
-            sockets: Vec::new(),
-            user: GUEST,
-        })
+        Ok(self.server(point, None))
+    }
+
+    fn front_service(
+        &self,
+        point: &Point,
+        _index: usize,
+        tier: &TierAccess,
+    ) -> Result<Service, StackError> {
+        let partner = Partner {
+            address: tier.address,
+            size: self.wanted.size,
+            connection: self.wanted.connection,
+        };
+        Ok(self.server(point, Some(&partner)))
+    }
+
+    /// Whoever reaches the lab's network may ask: there is no password.
+    fn access(&self, guest: &dyn Guest) -> Option<TierAccess> {
+        let is_tier = matches!(self.part, StackPart::Tier { .. });
+        is_tier.then(|| TierAccess::new(guest.address(), Password::new()))
     }
 }
 
@@ -56,14 +96,20 @@ impl GuestStack for NetstreamGuests {
     }
 
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
-        let path = format!("{EXCHANGE_PATH}?answer=10");
+        let (path, length) = match self.receiver() {
+            Receiver::Driver => (format!("{EXCHANGE_PATH}?answer=10"), 10),
+            Receiver::Guest => {
+                let told = receipt(self.wanted.size.answer_bytes);
+                (FETCH_PATH.to_owned(), told.len())
+            }
+        };
         let body = get(context.lab.network(), guest.address(), &path)?;
-        if body.len() == 10 {
+        if body.len() == length {
             return Ok(());
         }
         Err(StackError::Page {
             url: format!("http://{}{path}", guest.address()),
-            what: format!("the answer has {} bytes, and not 10", body.len()),
+            what: format!("the answer has {} bytes, and not {length}", body.len()),
         })
     }
 

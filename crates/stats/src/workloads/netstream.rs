@@ -7,7 +7,7 @@ use crate::{Measurement, checks::Remark};
 /// Share of the host's CPU time by which sums may differ from it before it is said.
 const TOLERANCE: f64 = 0.05;
 
-/// Whether the CPU time of both ends, and that of all kinds of work, add up to what the host spent.
+/// Whether the CPU time of guests and driver, and that of all kinds of work, add up to what the host spent.
 /// Nothing of it makes a trial void.
 pub(super) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
     let counted = measurement
@@ -42,7 +42,7 @@ fn ends_against_host(host: f64, elsewhere: f64) -> Option<String> {
             "they were sampled at other moments than the host"
         };
         format!(
-            "both ends spent {ends:.2} of the {host:.2} s of CPU time of the host ({percent:.0} % \
+            "guests and driver spent {ends:.2} of the {host:.2} s of CPU time of the host ({percent:.0} % \
              went elsewhere): {why}"
         )
     })
@@ -78,6 +78,7 @@ mod tests {
         measurement.guests[0].counters = Counters::Netstream(NetstreamCounters {
             cpu: Some(CpuSeconds {
                 guest: half,
+                partner: None,
                 driver: half,
                 host: 2.0,
                 host_times: Some(HostTimes {
@@ -107,7 +108,7 @@ mod tests {
         assert_eq!(
             spent(1.5, 2.0),
             [
-                "both ends spent 1.50 of the 2.00 s of CPU time of the host (25 % went elsewhere): \
+                "guests and driver spent 1.50 of the 2.00 s of CPU time of the host (25 % went elsewhere): \
                  interrupts that are charged to no program, and other work, have the rest"
             ]
         );

@@ -134,7 +134,8 @@ pub(super) fn estimate<'p>(
             0 => group.database.used_mib(),
             volume => volume,
         });
-        u64::from(group.guests) * (clone + guest_files_mib(study))
+        let swapped = study.guest.swap.disk_mib(group.memory_mib);
+        u64::from(group.guests) * (clone + guest_files_mib(study) + swapped)
     };
     Estimate {
         duration: trials + searching + build + ceilings(variants) + Duration::from_secs_f64(load_s),

@@ -7,8 +7,8 @@ use super::{
     thousandths,
 };
 use crate::{
-    Callers, CpuSet, GuestGroup, HostFacts, Pinning, Point, PointData, StackKind, Study, Variant,
-    Vcpus,
+    Callers, CpuSet, GuestGroup, GuestKind, HostFacts, Pinning, Point, PointData, StackKind, Study,
+    Variant, Vcpus,
     grammar::{Context, Spans, kinds::cpu_list},
     problem::Code,
     sections::MOST_GUESTS,
@@ -316,7 +316,10 @@ fn check_memory(
     let all: u64 = drafts
         .iter()
         .zip(data)
-        .map(|(draft, (mib, _))| mib * u64::from(draft.combination.guests))
+        .map(|(draft, (mib, _))| {
+            let swapped = draft.study.guest.swap.host_memory_mib(*mib);
+            (mib + swapped) * u64::from(draft.combination.guests)
+        })
         .sum();
     let reserve = first.study.host.reserve_mib;
     if all.saturating_add(reserve) > host.memory_mib {
@@ -332,9 +335,30 @@ fn check_memory(
     }
 }
 
+/// Whether guests of a study can call those of another group.
+fn has_tiers(study: &Study) -> bool {
+    match study.stack.kind() {
+        StackKind::Lamp => true,
+        StackKind::Bundled => study.workload.keys().has_bundled_tiers(),
+        _ => false,
+    }
+}
+
 /// What the studies of groups cannot be together.
 fn check_studies(variant: &Variant, layout: &Layout, spans: &[Spans], context: &mut Context) {
     let studies: Vec<&Study> = variant.studies().collect();
+    let containers = studies
+        .iter()
+        .filter(|study| study.guest.kind() == GuestKind::Container);
+    let mut devices = containers.filter_map(|study| Some(study.guest.swap.of_guest(0)?.0));
+    let device = devices.next();
+    if devices.any(|other| Some(other) != device) {
+        let message = "groups that run together swap to devices of different kinds, and the kernel \
+                       asks no group to which of them its pages shall go";
+        let help = "write the same device for all groups, or a layout for each";
+        let span = spans.iter().map(|spans| spans.nearest("guest.swap")).next();
+        context.refuse::<()>(Code::Contradiction, span.unwrap_or_default(), message, help);
+    }
     for ((group, study), spans) in layout.groups.iter().zip(&studies).zip(spans) {
         if study.stack.kind() == StackKind::External {
             let message = "a group cannot be a system that runs already";
@@ -364,22 +388,22 @@ fn check_studies(variant: &Variant, layout: &Layout, spans: &[Spans], context: &
             .zip(&studies)
             .find(|(other, _)| other.name == *name);
         let Some((_, front)) = front else { continue };
-        let (what, key) =
-            if study.stack.kind() != StackKind::Lamp || front.stack.kind() != StackKind::Lamp {
-                (
-                    "only the stack \"lamp\" can be divided into tiers",
-                    "stack.kind",
-                )
-            } else if study.guest.lab != front.guest.lab {
-                (
-                    "a tier has guests of the same kind as its callers",
-                    "guest.kind",
-                )
-            } else if study.workload.kind() != front.workload.kind() {
-                ("a tier serves the workload of its callers", "workload.kind")
-            } else {
-                continue;
-            };
+        let (what, key) = if !has_tiers(study) || study.stack.kind() != front.stack.kind() {
+            (
+                "only the stack \"lamp\" can be divided into tiers, and some of what comes with \
+                     its workload",
+                "stack.kind",
+            )
+        } else if study.guest.lab != front.guest.lab {
+            (
+                "a tier has guests of the same kind as its callers",
+                "guest.kind",
+            )
+        } else if study.workload.kind() != front.workload.kind() {
+            ("a tier serves the workload of its callers", "workload.kind")
+        } else {
+            continue;
+        };
         let message = format!(
             "the group {} cannot be a tier of {}: {what}",
             quoted(&group.name),

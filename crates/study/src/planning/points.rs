@@ -628,7 +628,8 @@ pub(super) fn memory(
             format!("give each guest at least {LEAST_MEMORY_MIB}MiB"),
         );
     }
-    let all = each.saturating_mul(u64::from(combination.guests));
+    let swapped = study.guest.swap.host_memory_mib(each);
+    let all = (each.saturating_add(swapped)).saturating_mul(u64::from(combination.guests));
     let reserve = study.host.reserve_mib;
     if all.saturating_add(reserve) > host.memory_mib {
         let guilty = if combination.guests == 1 {
@@ -637,9 +638,13 @@ pub(super) fn memory(
             &combination.guests_path
         };
         let span = context.spans.nearest(guilty);
+        let swap = match swapped {
+            0 => String::new(),
+            mib => format!(", {mib} MiB of zram each"),
+        };
         let message = format!(
-            "{} with {each} MiB each and the reserve of {reserve} MiB need {} MiB of memory, this \
-             host has {} MiB",
+            "{} with {each} MiB each{swap} and the reserve of {reserve} MiB need {} MiB of memory, \
+             this host has {} MiB",
             combination.describe(),
             all.saturating_add(reserve),
             host.memory_mib

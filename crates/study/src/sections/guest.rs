@@ -5,12 +5,12 @@ use std::time::Duration;
 use crate::{
     grammar::{
         Context, Reader, SectionInfo, keys,
-        kinds::{Choice, Memory, PinKind, Time, Whole},
+        kinds::{Choice, Memory, PinKind, SwapUse, Time, Whole},
     },
     names::Named,
     problem::Code,
     sections::machine::{self, MachineKeys},
-    values::{CpuTime, GuestKind, GuestShape, LabShape, Pin},
+    values::{CpuTime, GuestKind, GuestShape, LabShape, Pin, Swap, SwapKind},
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
@@ -120,6 +120,9 @@ keys! {
         cpu_weight: Whole<u32> = Whole { min: 1, max: MOST_WEIGHT }, Optional("100, or by the vCPUs where `cpu` is \"share\"");
         /// Memory limit of a guest (bare guests are not held to it).
         memory: Memory = Memory, Default("\"256MiB per guest\"");
+        /// Where memory of a guest goes that does not fit (containers; machines to a file, which is
+        /// a disk of theirs).
+        swap: SwapUse = SwapUse, Default("\"none\"");
         /// How guests are laid on the guest CPUs.
         pin: PinKind = PinKind, Default("\"spread\"");
         /// Most processes and threads of a guest (bare guests are not held to it).
@@ -131,6 +134,27 @@ keys! {
 
 /// Largest weight of a control group.
 const MOST_WEIGHT: u32 = 10_000;
+
+/// Containers swap to what the host has, machines to a disk of their own.
+fn check_swap(swap: Swap, kind: GuestKind, context: &mut Context) -> Option<()> {
+    let device = match swap {
+        Swap::None => return Some(()),
+        Swap::Device { kind, .. } => kind,
+    };
+    let (message, help) = match (kind, device) {
+        (GuestKind::Container, _) | (GuestKind::Vm, SwapKind::File) => return Some(()),
+        (GuestKind::Vm, SwapKind::Zram) => (
+            "`guest.swap` is \"zram\", and the system of machines has no such devices".to_owned(),
+            "write `swap = \"file\"`: a disk of its own for each machine",
+        ),
+        (GuestKind::Bare | GuestKind::Fake | GuestKind::External, _) => (
+            format!("`guest.swap` is that of containers and machines, and these are {kind} guests"),
+            "remove it, or write `kind = \"container\"`",
+        ),
+    };
+    let span = context.spans.nearest("guest.swap");
+    context.refuse(Code::Contradiction, span, message, help)
+}
 
 /// Until a guest answers: its servers start beside others.
 const READY_WITHIN: Duration = Duration::from_secs(60);
@@ -166,6 +190,8 @@ impl GuestKeys {
                 context.refuse(Code::Contradiction, span, message, "remove one of the two")
             }
         };
+        let swap = self.swap?;
+        check_swap(swap, kind, context)?;
         Some(GuestShape {
             lab: match kind {
                 GuestKind::Vm => LabShape::Vm(Box::new(vm)),
@@ -176,6 +202,7 @@ impl GuestKeys {
             // [network] says it.
             packet_cpus: None,
             memory: self.memory?,
+            swap,
             pin: self.pin?,
             pids: self.pids?,
             ready_within: self.ready_within.unwrap_or(ready_within),
@@ -203,6 +230,7 @@ impl GuestKeys {
             },
             cpu_weight: guest.cpu_weight,
             memory: Some(guest.memory.clone()),
+            swap: Some(guest.swap),
             pin: Some(guest.pin.clone()),
             pids: Some(guest.pids),
             ready_within: Some(guest.ready_within),
@@ -242,6 +270,28 @@ mod tests {
         for bad in [0, 10_001] {
             let told = refusal(&format!("[guest]\ncpu_weight = {bad}\n"));
             assert!(told.starts_with("study::out-of-range"), "{told}");
+        }
+    }
+
+    #[test]
+    fn containers_and_machines_swap() {
+        let container = "[guest]\nkind = \"container\"\nswap = \"zram 64MiB\"\n";
+        let study = with(container).expect("valid");
+        assert_eq!(study.guest.swap.to_string(), "zram 64MiB");
+        let again = crate::Study::parse("again", &study.to_toml());
+        assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
+        assert_eq!(with("").expect("valid").guest.swap, Swap::None);
+        let lines =
+            |kind: &str, swap: &str| format!("[guest]\nkind = \"{kind}\"\nswap = \"{swap}\"\n");
+        for (kind, swap) in [("bare", "file"), ("fake", "file"), ("vm", "zram")] {
+            let told = refusal(&lines(kind, swap));
+            assert!(
+                told.starts_with("study::contradiction: `guest.swap`"),
+                "{told}"
+            );
+        }
+        for (kind, swap) in [("bare", "none"), ("vm", "file 1GiB")] {
+            assert!(with(&lines(kind, swap)).is_ok(), "{kind} {swap}");
         }
     }
 

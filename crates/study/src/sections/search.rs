@@ -56,6 +56,9 @@ impl Named for Over {
     ];
 }
 
+/// The interval that a search over memory is to have: its edge is sharp where guests are killed.
+const USUAL_INTERVAL: f64 = 0.05;
+
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 keys! {
@@ -73,6 +76,10 @@ keys! {
                                            many guests as this host carries, or `guest.memory`");
         /// Smallest difference that matters, as a share of the load or the memory.
         resolution: Factor = Factor { min: 0.001, max: 0.5 }, Default("0.02");
+        /// How narrow the interval of the edge shall be, as a share of it: trials that are left
+        /// over go there. No less than twice `resolution` can be had.
+        interval: Factor = Factor { min: 0.002, max: 1.0 }, Optional("0.05, or twice `resolution`, \
+            where memory is searched; else as it comes");
         /// Most trials of one search, confirmation included.
         probes: Whole<u32> = Whole { min: 2, max: 200 }, Default("20");
         /// Fresh trials that confirm the answer.
@@ -101,11 +108,14 @@ impl SearchKeys {
         let over = self
             .over
             .unwrap_or(if closed { Over::Users } else { Over::Rate });
+        let resolution = self.resolution?;
+        let usual = (over == Over::Memory).then(|| USUAL_INTERVAL.max(2.0 * resolution));
         let search = SearchUse {
             over,
             from: self.from,
             to: self.to,
-            resolution: self.resolution?,
+            resolution,
+            interval: self.interval.or(usual),
             probes: self.probes?,
             confirm: self.confirm?,
             steady: self.steady,
@@ -144,6 +154,7 @@ impl SearchKeys {
             from: search.from.clone(),
             to: search.to.clone(),
             resolution: Some(search.resolution),
+            interval: search.interval,
             probes: Some(search.probes),
             confirm: Some(search.confirm),
             steady: search.steady,
@@ -198,6 +209,16 @@ mod tests {
             ),
             (Over::Users, 0.02, 20, 3)
         );
+        let interval = |more: &str| {
+            let text = format!("[load]\nusers = 5\nsearch = {{ {more} }}\n{LIMIT}");
+            let container = "[guest]\nkind = \"container\"\nmemory = \"1GiB\"\n";
+            let study = with(&format!("{text}{container}")).expect("valid");
+            study.load.search.expect("a search").interval
+        };
+        assert_eq!(interval("over = \"users\""), None);
+        assert_eq!(interval("over = \"memory\""), Some(0.05));
+        assert_eq!(interval("over = \"memory\", resolution = 0.1"), Some(0.2));
+        assert_eq!(interval("over = \"memory\", interval = 0.1"), Some(0.1));
         let open = format!("[load]\nmodel = \"open\"\n[load.search]\nto = 50\n{LIMIT}");
         assert_eq!(
             with(&open)

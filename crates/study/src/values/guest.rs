@@ -9,6 +9,7 @@ use crate::{
     link_shape::{LinkShape, PacketCpus},
     names::Named,
     time_text::plain_time,
+    values::swap::Swap,
     vm_shape::VmShape,
 };
 
@@ -31,6 +32,9 @@ pub struct GuestShape {
     pub packet_cpus: Option<PacketCpus>,
     /// Memory limit in MiB (not enforced by `bare`).
     pub memory: Amount,
+    /// Where its memory goes that does not fit into the limit (containers and machines).
+    #[serde(default)]
+    pub swap: Swap,
     /// How vCPUs are laid on the guest CPUs.
     pub pin: Pinning,
     /// Largest number of processes and threads of a guest (not enforced by `bare`).

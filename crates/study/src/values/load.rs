@@ -176,6 +176,9 @@ pub struct SearchUse {
     pub to: Option<SearchEnd>,
     /// Smallest difference that matters, as a share of the load or the memory.
     pub resolution: f64,
+    /// How narrow the interval of the edge shall be, as a share of it; `None` = as it comes.
+    #[serde(default)]
+    pub interval: Option<f64>,
     /// Most trials of one search, confirmation included.
     pub probes: u32,
     /// Fresh trials that confirm the answer.

@@ -6,6 +6,7 @@ mod host;
 mod layout;
 mod load;
 mod open_load;
+mod swap;
 mod wish;
 
 pub use guest::{CpuSet, CpuTime, GuestKind, GuestShape, LabShape, Pin, Pinning, Vcpus};
@@ -13,4 +14,5 @@ pub use host::{DriverPlace, HostUse};
 pub use layout::{Layout, LayoutGroup, Override};
 pub use load::{Load, LoadModel, LoopType, Order, Over, RampUp, SearchEnd, SearchUse, StartRate};
 pub use open_load::{Arrivals, Course, CourseStep, OpenLoad, Precision, Visit};
+pub use swap::{Swap, SwapKind};
 pub use wish::{BUDGETS, OpenTimes, PercentileWish, RepeatGoal, Wish, WishedMetric};

@@ -65,6 +65,11 @@ pub(crate) trait WorkloadUse {
         false
     }
 
+    /// Whether guests of the server that comes with it can call those of another group.
+    fn has_bundled_tiers(&self) -> bool {
+        false
+    }
+
     /// Fills in what the workload presets in other sections, where the file says nothing.
     fn fill_in(&mut self, _sections: &mut OtherSections<'_>, _context: &mut Context) {}
 

@@ -24,8 +24,8 @@ use rookery_study::{
     Offloads, OpenLoad, OpenTimes, Order, OrderentryUse, Over, Override, PacketCpus, PacketPolicy,
     Pages, Per, PercentileWish, Pin, Pinning, Plan, Precision, RampUp, RateLimit, RateQueue,
     RepeatGoal, Scaled, SearchEnd, SearchUse, SettingValue, SimulatedUse, StackUse, StartRate,
-    StorageUse, Study, Tier, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse, WebServer, Wish,
-    Workload,
+    StorageUse, Study, Swap, SwapKind, Tier, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse,
+    WebServer, Wish, Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -101,9 +101,9 @@ fn distinct<T, K: Ord>(list: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
 prop_compose! {
     fn search()(
         over in select(vec![Over::Users, Over::Guests]), from in option::of(amount(1.0, 900.0, "")), to in option::of(amount(1.0, 900.0, "")),
-        resolution in 0.001..0.5, probes in 2_u32..200, confirm in 0_u32..10, steady in option::of(time(1_000_000, MINUTE)),
+        resolution in 0.001..0.5, interval in option::of(0.002..1.0), probes in 2_u32..200, confirm in 0_u32..10, steady in option::of(time(1_000_000, MINUTE)),
     ) -> SearchUse {
-        SearchUse { over, from: from.map(SearchEnd::Load), to: to.map(SearchEnd::Load), resolution, probes, confirm, steady }
+        SearchUse { over, from: from.map(SearchEnd::Load), to: to.map(SearchEnd::Load), resolution, interval, probes, confirm, steady }
     }
 }
 
@@ -427,11 +427,19 @@ prop_compose! {
     }
 }
 
+fn swap() -> impl Strategy<Value = Swap> {
+    let device = (any::<bool>(), option::of(1_u64..4096)).prop_map(|(file, size_mib)| {
+        let kind = if file { SwapKind::File } else { SwapKind::Zram };
+        Swap::Device { kind, size_mib }
+    });
+    prop_oneof![Just(Swap::None), device]
+}
+
 prop_compose! {
     fn guest(kind: GuestKind)(
         memory in amount(300.0, 900.0, "MiB"), cpu in cpu_time(), pin in pinning(), pids in 16_u32..9999,
         ready_within in time(100_000, MINUTE), vm in machine(), link in link(), packet_cpus in option::of(packet_cpus()),
-        cpu_weight in option::of(1_u32..10_001),
+        cpu_weight in option::of(1_u32..10_001), swap in swap(),
     ) -> GuestShape {
         let lab = match kind {
             GuestKind::Vm => LabShape::Vm(Box::new(vm)),
@@ -439,7 +447,11 @@ prop_compose! {
             other => other.into(),
         };
         let packet_cpus = packet_cpus.filter(|_| kind == GuestKind::Container);
-        GuestShape { lab, cpu, cpu_weight, packet_cpus, memory, pin, pids, ready_within }
+        let swap = match (kind, swap) {
+            (GuestKind::Container, swap) | (GuestKind::Vm, swap @ Swap::Device { kind: SwapKind::File, .. }) => swap,
+            _ => Swap::None,
+        };
+        GuestShape { lab, cpu, cpu_weight, packet_cpus, memory, swap, pin, pids, ready_within }
     }
 }
 

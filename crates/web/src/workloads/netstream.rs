@@ -7,7 +7,10 @@ use rookery_driver::{Fault, Nanos, OperationEntry, OperationId, OperationTable, 
 use rookery_stats::ErrorClass;
 use rookery_workload::{
     RandomDelay, UserDelays,
-    netstream::{ConnectionUse, ExchangeSize, INFO, NetstreamCounters, exchange_target},
+    netstream::{
+        ConnectionUse, ExchangeSize, FETCH_PATH, INFO, NetstreamCounters, Receiver,
+        exchange_target, receipt,
+    },
 };
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +39,8 @@ pub struct NetstreamScript {
     pub size: ExchangeSize,
     /// What becomes of a connection after an exchange.
     pub connection: ConnectionUse,
+    /// Who receives the content. A guest that does has been told size and connection at its start.
+    pub receiver: Receiver,
 }
 
 impl NetstreamScript {
@@ -170,21 +175,39 @@ impl UserScript for Exchanger {
     }
 
     async fn act(&mut self, client: &mut Client) -> Result<(), Failed> {
-        let size = self.site.script.size;
-        let kept = size.answer_bytes <= MOST_KEPT;
+        let NetstreamScript {
+            size,
+            connection,
+            receiver,
+        } = self.site.script;
+        let receipt = match receiver {
+            Receiver::Driver => None,
+            Receiver::Guest => Some(receipt(size.answer_bytes)),
+        };
+        let kept = receipt.is_some() || size.answer_bytes <= MOST_KEPT;
         let ask = Ask {
-            target: |out: &mut Vec<u8>| exchange_target(out, size),
+            target: |out: &mut Vec<u8>| match receiver {
+                Receiver::Driver => exchange_target(out, size),
+                Receiver::Guest => out.extend_from_slice(FETCH_PATH.as_bytes()),
+            },
             // Sent once only: a second one would be a second answer.
             repeatable: false,
             keep: if kept { Keep::Body } else { Keep::Length },
         };
-        let judge = |body: &[u8]| match kept && body.len() != size.answer_bytes as usize {
-            true => Err(Fault::new(ErrorClass::Parse, "an answer of another size")),
-            false => Ok(()),
+        let judge = |body: &[u8]| {
+            let whole = match &receipt {
+                Some(receipt) => body == receipt.as_bytes(),
+                None => !kept || body.len() == size.answer_bytes as usize,
+            };
+            match whole {
+                true => Ok(()),
+                false => Err(Fault::new(ErrorClass::Parse, "an answer of another size")),
+            }
         };
         let answer = client.request(EXCHANGE, ask, judge).await;
         let (ended, window) = (client.ended_at(), client.window());
-        if self.site.script.connection == ConnectionUse::New {
+        // Between guests it is theirs that is closed.
+        if connection == ConnectionUse::New && receiver == Receiver::Driver {
             client.disconnect();
         }
         let mut record = self.site.record.borrow_mut();
@@ -240,6 +263,7 @@ mod tests {
                 answer_bytes,
             },
             connection: ConnectionUse::Kept,
+            receiver: Receiver::Driver,
         };
         assert!(script(0, 1).check().is_ok() && script(4096, 64 << 20).check().is_ok());
         assert!(script(0, 0).check().is_err() && script(4097, 1).check().is_err());

@@ -39,6 +39,9 @@ pub struct HostTimes {
 pub struct CpuSeconds {
     /// Of the guest.
     pub guest: CpuTimes,
+    /// Of the guests that sent the content, for this guest; `None` where it sent it itself.
+    #[serde(default)]
+    pub partner: Option<CpuTimes>,
     /// Of the driver, for this guest.
     pub driver: CpuTimes,
     /// Of the whole host, for this guest, s.
@@ -106,16 +109,21 @@ impl HostTimes {
 }
 
 impl CpuSeconds {
-    /// What neither end spent: interrupts that are charged to no program, and other work, s. Below
-    /// nothing where the ends were sampled a little later than the host.
+    /// What neither guests nor driver spent: interrupts that are charged to no program, and other
+    /// work, s. Below nothing where they were sampled a little later than the host.
     #[must_use]
     pub fn elsewhere(&self) -> f64 {
-        self.host - self.guest.whole - self.driver.whole
+        let partner = self.partner.map_or(0.0, |partner| partner.whole);
+        self.host - self.guest.whole - partner - self.driver.whole
     }
 
     fn plus(self, other: Self) -> Self {
         Self {
             guest: self.guest.plus(other.guest),
+            partner: match (self.partner, other.partner) {
+                (Some(mine), Some(other)) => Some(mine.plus(other)),
+                (mine, other) => mine.or(other),
+            },
             driver: self.driver.plus(other.driver),
             host: self.host + other.host,
             host_times: self
@@ -138,17 +146,23 @@ impl NetstreamCounters {
         let rate = |amount: f64| (self.window_s > 0.0).then(|| amount / self.window_s);
         let cpu = self.cpu.as_ref();
         let costs = |amount: f64| {
-            let sides: [fn(&CpuSeconds) -> f64; 4] = [
-                |cpu| cpu.guest.whole,
-                |cpu| cpu.driver.whole,
-                CpuSeconds::elsewhere,
-                |cpu| cpu.host,
+            let sides: [fn(&CpuSeconds) -> Option<f64>; 5] = [
+                |cpu| Some(cpu.guest.whole),
+                |cpu| cpu.partner.map(|partner| partner.whole),
+                |cpu| Some(cpu.driver.whole),
+                |cpu| Some(cpu.elsewhere()),
+                |cpu| Some(cpu.host),
             ];
-            sides.map(|of| cpu.filter(|_| amount > 0.0).map(|cpu| of(cpu) / amount))
+            sides.map(|of| Some(of(cpu.filter(|_| amount > 0.0)?)? / amount))
         };
-        let [guest_gb, driver_gb, else_gb, host_gb] = costs(self.received_bytes / 1e9);
-        let [guest_million, driver_million, else_million, host_million] =
-            costs(self.exchanges as f64 / 1e6);
+        let [guest_gb, partner_gb, driver_gb, else_gb, host_gb] = costs(self.received_bytes / 1e9);
+        let [
+            guest_million,
+            partner_million,
+            driver_million,
+            else_million,
+            host_million,
+        ] = costs(self.exchanges as f64 / 1e6);
         with_values(
             &METRICS,
             [
@@ -157,14 +171,17 @@ impl NetstreamCounters {
                 rate(self.exchanges as f64),
                 Some(self.exchanges as f64),
                 guest_gb,
+                partner_gb,
                 driver_gb,
                 else_gb,
                 host_gb,
                 guest_million,
+                partner_million,
                 driver_million,
                 else_million,
                 host_million,
                 cpu.and_then(|cpu| cpu.guest.system_share()),
+                cpu.and_then(|cpu| cpu.partner?.system_share()),
                 cpu.and_then(|cpu| cpu.driver.system_share()),
                 cpu.and_then(|cpu| cpu.host_share(|times| times.user)),
                 cpu.and_then(|cpu| cpu.host_share(|times| times.system)),
@@ -247,6 +264,7 @@ mod tests {
                     whole: 0.5,
                     system: Some(0.4),
                 },
+                partner: None,
                 driver: CpuTimes {
                     whole: 1.0,
                     system: None,
@@ -301,6 +319,31 @@ mod tests {
             "host_interrupt_share",
         ];
         assert_eq!(shares.map(value).iter().sum::<f64>(), 1.0);
+    }
+
+    #[test]
+    fn what_another_guest_sent_it_paid_for() {
+        let mut between = counters();
+        if let Some(cpu) = &mut between.cpu {
+            cpu.partner = Some(CpuTimes {
+                whole: 0.25,
+                system: Some(0.2),
+            });
+        }
+        let all = Counters::Netstream(between);
+        for (name, value) in [
+            ("partner_cpu_s_per_gb", 0.25),
+            ("elsewhere_cpu_s_per_gb", 0.25),
+            ("partner_cpu_s_per_million", 250.0),
+            ("partner_system_share", 0.8),
+        ] {
+            assert_eq!(all.metric(name), Some(value), "{name}");
+        }
+        let alone = Counters::Netstream(counters());
+        assert_eq!(alone.metric("partner_cpu_s_per_gb"), None);
+        between.merge(&counters());
+        let cpu = between.cpu.expect("counted");
+        assert_eq!(cpu.partner.map(|partner| partner.whole), Some(0.25));
     }
 
     #[test]

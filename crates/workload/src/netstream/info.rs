@@ -39,7 +39,7 @@ pub static INFO: WorkloadInfo = WorkloadInfo {
     metrics: &METRICS,
     headline: "exchanges_per_min",
     driver: DriverRole::End,
-    own_checks: Some("CPU time: both ends together against the host"),
+    own_checks: Some("CPU time: guests and driver together against the host"),
 };
 
 const OPERATIONS: [OperationInfo; 1] = [OperationInfo {
@@ -48,7 +48,7 @@ const OPERATIONS: [OperationInfo; 1] = [OperationInfo {
 }];
 
 /// What its counters yield.
-pub(super) static METRICS: [Metric; 20] = [
+pub(super) static METRICS: [Metric; 23] = [
     Metric::higher(
         "exchanges_per_min",
         "exchanges/min",
@@ -76,6 +76,11 @@ pub(super) static METRICS: [Metric; 20] = [
         "CPU time of the guest for each 10^9 bytes of content.",
     ),
     Metric::lower(
+        "partner_cpu_s_per_gb",
+        "s/GB",
+        "CPU time of the guests that sent the content to this one, for each 10^9 bytes of it.",
+    ),
+    Metric::lower(
         "driver_cpu_s_per_gb",
         "s/GB",
         "CPU time of the driver for each 10^9 bytes of content.",
@@ -83,8 +88,8 @@ pub(super) static METRICS: [Metric; 20] = [
     Metric::lower(
         "elsewhere_cpu_s_per_gb",
         "s/GB",
-        "CPU time of the host for each 10^9 bytes of content that neither end spent: interrupts \
-         that are charged to no program, and other work.",
+        "CPU time of the host for each 10^9 bytes of content that neither guests nor driver spent: \
+         interrupts that are charged to no program, and other work.",
     ),
     Metric::lower(
         "host_cpu_s_per_gb",
@@ -97,6 +102,11 @@ pub(super) static METRICS: [Metric; 20] = [
         "CPU time of the guest for a million exchanges.",
     ),
     Metric::lower(
+        "partner_cpu_s_per_million",
+        "s/10^6",
+        "CPU time of the guests that answered this one, for a million exchanges.",
+    ),
+    Metric::lower(
         "driver_cpu_s_per_million",
         "s/10^6",
         "CPU time of the driver for a million exchanges.",
@@ -104,7 +114,7 @@ pub(super) static METRICS: [Metric; 20] = [
     Metric::lower(
         "elsewhere_cpu_s_per_million",
         "s/10^6",
-        "CPU time of the host for a million exchanges that neither end spent.",
+        "CPU time of the host for a million exchanges that neither guests nor driver spent.",
     ),
     Metric::lower(
         "host_cpu_s_per_million",
@@ -115,6 +125,11 @@ pub(super) static METRICS: [Metric; 20] = [
         "guest_system_share",
         "",
         "Share of the guest's CPU time in the host's kernel.",
+    ),
+    Metric::neither(
+        "partner_system_share",
+        "",
+        "Share of the CPU time of the guests that answered this one in the host's kernel.",
     ),
     Metric::neither(
         "driver_system_share",

@@ -3,7 +3,8 @@
 //!
 //! Each user has a connection on which it asks for an answer of a given size, again and again:
 //! small answers are requests and responses, large ones a stream. It keeps its connection, or opens
-//! one for each exchange.
+//! one for each exchange. Where guests have a tier, the guest that is asked receives the content
+//! from a guest of the tier, and the user a receipt.
 
 mod counters;
 mod info;
@@ -13,4 +14,7 @@ pub use counters::{
     ANSWER_BYTES, ANSWERS, CpuSeconds, CpuTimes, HostTimes, LEAST_CPU_S, NetstreamCounters,
 };
 pub use info::{INFO, NetstreamOperation};
-pub use protocol::{ConnectionUse, EXCHANGE_PATH, ExchangeSize, HEALTH_PATH, exchange_target};
+pub use protocol::{
+    ConnectionUse, EXCHANGE_PATH, ExchangeSize, FETCH_PATH, HEALTH_PATH, Receiver, exchange_target,
+    receipt,
+};

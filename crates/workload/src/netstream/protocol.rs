@@ -10,6 +10,26 @@ pub const HEALTH_PATH: &str = "/health";
 /// `/exchange?answer=100&pad=xxx` answers with so many bytes.
 pub const EXCHANGE_PATH: &str = "/exchange";
 
+/// Answers with a [`receipt`] of content that another guest sent.
+pub const FETCH_PATH: &str = "/fetch";
+
+/// Who receives the content of answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Receiver {
+    /// The driver, which asks for it.
+    #[default]
+    Driver,
+    /// The guest that the driver asks, from another guest.
+    Guest,
+}
+
+/// What a guest says of so many bytes that it has received.
+#[must_use]
+pub fn receipt(answer_bytes: u32) -> String {
+    format!("{answer_bytes}\n")
+}
+
 /// The sizes of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExchangeSize {

@@ -16,7 +16,7 @@ use rookery_stats::Pacing;
 use rookery_web::{
     Assignment, Config, Limits, Script, run as drive_web, workloads::netstream::NetstreamScript,
 };
-use rookery_workload::netstream::{ConnectionUse, ExchangeSize};
+use rookery_workload::netstream::{ConnectionUse, ExchangeSize, Receiver};
 use serde_json::{Value, json};
 
 use super::{CLIENT_CPU, SERVER_CPU, STREAM_BYTES, Sample, TRANSACTION_BYTES, on_cpu, peers};
@@ -84,6 +84,7 @@ pub(super) fn serve(address: &str) -> Result<(), String> {
         counts: PathBuf::from("/dev/null"),
         listen: address.parse().map_err(|_| "no address".to_owned())?,
         workers: 1,
+        partner: None,
     })
     .map_err(|error| error.to_string())?;
     server.run(&stop).map_err(|error| error.to_string())
@@ -112,6 +113,7 @@ pub(super) fn drive(
                     answer_bytes: number(answer)?,
                 },
                 connection: ConnectionUse::Kept,
+                receiver: Receiver::Driver,
             }),
         }],
         network: None,

@@ -198,8 +198,11 @@ fn resources(spec: &GuestSpec, store: &Store, groups: GroupFeatures) -> Value {
         resources["cpu"] = Value::Object(cpu);
     }
     if let Some(bytes) = spec.memory_mib.map(|mib| mib.saturating_mul(1 << 20)) {
+        // What is called swap there is both together.
+        let swap_mib = spec.swap.of_guest(bytes >> 20).map_or(0, |(_, mib)| mib);
+        let both = bytes.saturating_add(swap_mib.saturating_mul(1 << 20));
         resources["memory"] = if groups.swap_limit {
-            json!({ "limit": bytes, "swap": bytes })
+            json!({ "limit": bytes, "swap": both })
         } else {
             json!({ "limit": bytes })
         };
@@ -255,6 +258,7 @@ mod tests {
             cpu_weight: None,
             packet_cpus: Vec::new(),
             memory_mib: Some(160),
+            swap: rookery_study::Swap::None,
             pids: Some(64),
             args: vec![],
             port: 80,
@@ -281,6 +285,14 @@ mod tests {
             ..spec()
         };
         insta::assert_snapshot!(resources(&coarse, &Store::default(), V1)["cpu"], @r#"{"cpus":"0-1","period":100000,"quota":25000}"#);
+        let swapping = GuestSpec {
+            swap: rookery_study::Swap::Device {
+                kind: rookery_study::SwapKind::Zram,
+                size_mib: Some(64),
+            },
+            ..spec()
+        };
+        insta::assert_snapshot!(resources(&swapping, &Store::default(), V1)["memory"], @r#"{"limit":167772160,"swap":234881024}"#);
         let free = GuestSpec {
             cpus: vec![],
             cpu_time: CpuTime::Unlimited,

@@ -40,6 +40,7 @@ use crate::{
     phase::{Phase, end_reason, out_of_memory},
     spec::GuestSpec,
     storage::{InForce, Store, VolumeFault, VolumeLook, io_readings, node_reading},
+    swap::swap_reading,
     template::{LIBRARIES, LOADER, PROGRAM, Template},
 };
 
@@ -433,6 +434,7 @@ impl Guest for ContainerGuest {
             &self.spec,
             Some((&shared.cgroups, &self.group)),
         ));
+        readings.extend(swap_reading(&self.spec, &shared.cgroups, &self.group));
         let place = LinkPlace {
             guest: &netns_path(&guest_netns(&shared.label.run, &self.spec.name)),
             lab: &shared.network,

@@ -3,7 +3,8 @@
 //!
 //! It talks over four ports: the program's output goes to the log's port as it is, events go out
 //! as lines of JSON, requests come in as lines of one word, and commands of the user as lines of
-//! JSON. The words are `counters` (answered by a line of JSON) and `stop`.
+//! JSON. The words are `counters` (answered by a line of JSON), `swap` (answered by a number) and
+//! `stop`.
 
 use std::{
     ffi::CString,
@@ -37,6 +38,7 @@ use super::{
     events::Event,
     relay,
     seed::Seed,
+    swap,
 };
 use crate::spec::{FileReaders, GuestUser};
 
@@ -127,6 +129,9 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), AgentError> {
         // As in a container: nothing that listens there is root.
         fs::write(FREE_PORTS, seed.port.to_string()).map_err(at("opening its port to its user"))?;
     }
+    if seed.swaps {
+        swap::swap_on().map_err(at("swapping to its disk"))?;
+    }
     mounts().map_err(at("mounting"))?;
     configuration(&seed).map_err(at("writing its files"))?;
     let log = port(LOG_PORT).map_err(at("opening the log"))?;
@@ -177,6 +182,9 @@ fn listen(control: &File, pid: Option<Pid>) {
                 if let Ok(text) = serde_json::to_string(&counters) {
                     let _ = writeln!(&*control, "{text}");
                 }
+            }
+            (swap::REQUEST, _) => {
+                let _ = writeln!(&*control, "{}", swap::swap_bytes(Path::new("/proc")));
             }
             _ => {}
         }

@@ -10,6 +10,7 @@ use super::{
     connection::{mark, security_labels},
     network::Forward,
     pool::Disk,
+    swap,
     xml::Element,
 };
 use crate::storage::InForce;
@@ -114,6 +115,8 @@ pub(super) struct Domain<'a> {
     pub(super) limits: IoLimits,
     pub(super) boot: Boot<'a>,
     pub(super) disk: &'a Disk,
+    /// What it swaps to.
+    pub(super) swap: Option<&'a Disk>,
     pub(super) seed: &'a Path,
     pub(super) mac: String,
     /// Name of its interface on the host's side.
@@ -357,6 +360,10 @@ impl Domain<'_> {
             .child(self.written_disk(self.disk, "vdb").children(self.tune()))
             .child(plain_disk(self.seed, "vdc"))
             .children(cloud_seed)
+            .children(self.swap.map(|disk| {
+                let serial = Element::new("serial").text(swap::SERIAL);
+                self.written_disk(disk, "vde").child(serial)
+            }))
             .child(
                 Element::new("controller")
                     .with("type", "usb")
@@ -547,6 +554,7 @@ pub(super) mod tests {
                 system: Path::new("/t/system.img"),
             },
             disk: &OVERLAY,
+            swap: None,
             seed: Path::new("/r/clones/g1/seed"),
             mac: "52:54:00:4d:00:01".to_owned(),
             link: "v1".to_owned(),
@@ -616,6 +624,23 @@ pub(super) mod tests {
             ..domain(&shape, Accelerator::Kvm)
         };
         insta::assert_snapshot!(domain.xml());
+    }
+
+    #[test]
+    fn what_a_machine_swaps_to_is_a_disk_with_a_serial() {
+        let shape = VmShape::default();
+        let swap = file("swap.img", false);
+        let domain = Domain {
+            swap: Some(&swap),
+            ..domain(&shape, Accelerator::Tcg)
+        };
+        let text = domain.xml();
+        let (_, after) = text.split_once("/swap.img'/>").expect("the disk");
+        let (disk, _) = after.split_once("</disk>").expect("its end");
+        assert!(
+            disk.contains("<target dev='vde'") && disk.contains("<serial>rookery-swap</serial>"),
+            "{disk}"
+        );
     }
 
     #[test]

@@ -33,6 +33,7 @@ use super::{
     relay::{RELAY_PORT, Relay, outside::Outside},
     seed::{Names, Seed},
     shared::Shared,
+    swap,
 };
 use crate::{
     counters::MachineProbe,
@@ -73,6 +74,8 @@ pub(super) struct VmGuest {
     log: PathBuf,
     console: PathBuf,
     disk: Option<Disk>,
+    /// What it swaps to.
+    swap: Option<Disk>,
     /// The clone of a cloud image.
     cloud: Option<Disk>,
     loader: bool,
@@ -119,6 +122,7 @@ impl VmGuest {
             data: parts.directory.join("data"),
             console: parts.log.with_extension("console.log"),
             disk: None,
+            swap: None,
             cloud: None,
             loader: false,
             image: None,
@@ -172,6 +176,7 @@ impl VmGuest {
         self.store.settle();
         self.image = Some(image);
         self.cloud = self.base.clone_system(host, &self.directory, clone)?;
+        self.swap = swap::make_disk(host, &self.directory, self.swap_mib())?;
         Ok(())
     }
 
@@ -233,6 +238,7 @@ impl VmGuest {
         let seed = Seed {
             relay,
             has_network: self.cloud.is_some(),
+            swaps: self.swap.is_some(),
             ..Seed::new(
                 &self.spec,
                 &paths,
@@ -287,6 +293,7 @@ impl VmGuest {
             limits: self.store.limits,
             boot: files.boot(self.cloud.as_ref(), command_line)?,
             disk,
+            swap: self.swap.as_ref(),
             seed: &self.seed(),
             mac: self.names.mac.clone(),
             link: link_name(&self.shape.nic, &self.names),
@@ -342,6 +349,10 @@ impl VmGuest {
 
     fn memory_mib(&self) -> u64 {
         self.spec.memory_mib.unwrap_or(self.shape.memory_mib)
+    }
+
+    fn swap_mib(&self) -> u64 {
+        swap::swap_mib(&self.spec, self.memory_mib())
     }
 
     /// Let libvirt make the machine, hold it to its CPUs, and let it go.
@@ -534,6 +545,7 @@ impl Guest for VmGuest {
             &self.spec,
             Some((&self.shared.cgroups, &self.group)),
         ));
+        readings.extend(swap::reading(self.swap_mib(), &self.control()));
         let nic = &self.shape.nic;
         readings.push(interface_in_force(nic, &document));
         if let Some(lab) = &self.shared.network {

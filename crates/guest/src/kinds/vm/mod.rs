@@ -39,6 +39,7 @@ mod pool;
 mod relay;
 mod seed;
 mod shared;
+mod swap;
 mod sweep;
 mod virsh;
 mod xml;

@@ -51,6 +51,8 @@ pub(crate) struct Seed {
     pub(crate) files: Vec<SeedFile>,
     /// Sockets that are led to the host.
     pub(crate) relay: Option<Relay>,
+    /// Whether it has a disk to swap to.
+    pub(crate) swaps: bool,
 }
 
 /// A file of a guest.
@@ -100,6 +102,7 @@ impl Seed {
                 })
                 .collect(),
             relay: None,
+            swaps: false,
         }
     }
 
@@ -273,7 +276,8 @@ mod tests {
               "readers": "all"
             }
           ],
-          "relay": null
+          "relay": null,
+          "swaps": false
         }
         "#);
     }

@@ -2,11 +2,12 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::Args;
+use clap::{Args, value_parser};
 use rookery_stack::{
     ServerError, StopSignal,
-    netstream::{ServeConfig, Server},
+    netstream::{Partner, ServeConfig, Server},
 };
+use rookery_workload::netstream::{ConnectionUse, ExchangeSize};
 
 use crate::{
     exit::{Code, Failure},
@@ -25,6 +26,20 @@ pub(crate) struct AppNetstreamArgs {
     /// Worker threads
     #[arg(long, default_value_t = 1)]
     workers: usize,
+    /// Address and port of another such server, whose answers are fetched at /fetch
+    #[arg(long, value_name = "ADDRESS")]
+    partner: Option<SocketAddr>,
+    /// Bytes of content of what is fetched
+    #[arg(long, value_name = "N", default_value_t = 1 << 20, requires = "partner",
+          value_parser = value_parser!(u32).range(1..=i64::from(ExchangeSize::MOST_ANSWER)))]
+    answer_bytes: u32,
+    /// Bytes by which the requests of what is fetched are longer than they must be
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "partner",
+          value_parser = value_parser!(u32).range(..=i64::from(ExchangeSize::MOST_PAD)))]
+    request_bytes: u32,
+    /// Open a connection for each of them
+    #[arg(long, requires = "partner")]
+    new_connections: bool,
 }
 
 pub(crate) fn run(args: &AppNetstreamArgs) -> Result<Code, Failure> {
@@ -39,6 +54,18 @@ pub(crate) fn run(args: &AppNetstreamArgs) -> Result<Code, Failure> {
         counts: args.counts.clone(),
         listen: args.listen,
         workers: args.workers,
+        partner: args.partner.map(|address| Partner {
+            address,
+            size: ExchangeSize {
+                pad_bytes: args.request_bytes,
+                answer_bytes: args.answer_bytes,
+            },
+            connection: if args.new_connections {
+                ConnectionUse::New
+            } else {
+                ConnectionUse::Kept
+            },
+        }),
     })
     .map_err(failure)?;
     output::remark(format!(

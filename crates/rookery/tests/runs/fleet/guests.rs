@@ -37,7 +37,7 @@ fn guests_are_elsewhere_and_when_their_host_is_lost_they_are_on_another() {
         return;
     }
     // The test spoils the first trial: that of host a.
-    let place = Place::with_planted_fault();
+    let place = Place::with_planted_fault_among_others();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 2);

@@ -70,6 +70,11 @@ impl WorkloadUse for NetstreamUse {
         Some(PointData::Netstream)
     }
 
+    /// A guest receives from another, and the driver asks it to.
+    fn has_bundled_tiers(&self) -> bool {
+        true
+    }
+
     fn size_key(&self) -> &'static str {
         "workload.answer_bytes"
     }
