@@ -259,8 +259,6 @@ const FILE_SYSTEM_KEYS: [&str; 9] = [
 ];
 /// What other file systems than ext4 do not have.
 const EXT4_KEYS: [&str; 2] = ["journal", "commit"];
-/// What limits I/O.
-const LIMIT_KEYS: [&str; 4] = ["read_iops", "write_iops", "read_bps", "write_bps"];
 
 impl StorageKeys {
     pub(crate) fn build(self, context: &mut Context) -> Option<StorageUse> {
@@ -361,7 +359,7 @@ impl StorageKeys {
         Some(match (self.tier, self.devices) {
             (Some(TierName::Stripe), devices) => {
                 refuse_all(
-                    &LIMIT_KEYS,
+                    &self.limited(),
                     "holds for one device, and a stripe has several",
                     "remove it, or write `tier = \"single\"`",
                     context,
@@ -379,6 +377,20 @@ impl StorageKeys {
             (Some(TierName::Foreign(foreign)), None) => Tier::Foreign(foreign),
             (Some(TierName::Single) | None, None) => Tier::Single,
         })
+    }
+
+    /// The keys by which I/O is limited.
+    fn limited(&self) -> Vec<&'static str> {
+        let limits = [
+            ("read_iops", self.read_iops),
+            ("write_iops", self.write_iops),
+            ("read_bps", self.read_bps),
+            ("write_bps", self.write_bps),
+        ];
+        let limited = limits
+            .into_iter()
+            .filter(|(_, limit)| limit.flatten().is_some());
+        limited.map(|(key, _)| key).collect()
     }
 
     /// Refuses what the file system cannot do.

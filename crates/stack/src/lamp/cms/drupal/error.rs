@@ -21,7 +21,8 @@ pub enum SiteError {
     Archive(#[from] ImageError),
     /// It is something else.
     #[error(
-        "this is no tree of Drupal: neither `includes/bootstrap.inc` nor `core/lib/Drupal.php` says a version"
+        "this is no tree of Drupal: neither `includes/bootstrap.inc` nor \
+         `core/lib/Drupal.php` says a version"
     )]
     NotDrupal {
         /// What was looked into.
