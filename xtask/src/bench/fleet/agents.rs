@@ -215,7 +215,7 @@ fn hosts_file(agents: u32) -> String {
     for number in 0..agents {
         let _ = write!(
             text,
-            "[[host]]\nname = \"h{number}\"\naddress = \"127.0.0.1\"\n"
+            "[[host]]\nname = \"h{number}\"\naddress = \"127.0.1.{number}\"\n"
         );
     }
     text
