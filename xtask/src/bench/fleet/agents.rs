@@ -86,7 +86,6 @@ pub(super) fn run(agents: u32) -> Result<(), String> {
     let (parts, per_s) = drive(&adopted, &config)?;
     let spent = (own_cpu() - cpu).as_secs_f64();
     let (seconds, held_kib) = (began.elapsed().as_secs_f64(), resident_kib());
-    let merging = Instant::now();
     let skews = skews(&parts);
     let bound = parts
         .iter()
@@ -97,8 +96,10 @@ pub(super) fn run(agents: u32) -> Result<(), String> {
         ..config
     };
     let recordings = parts.into_iter().map(|part| part.recording).collect();
+    let merging = Instant::now();
     let merged = rookery_web::merge(&whole, recordings).map_err(|error| error.to_string())?;
-    let requests: u64 = merged.guests.iter().map(|guest| guest.requests()).sum();
+    let merged_ms = 1e3 * merging.elapsed().as_secs_f64();
+    let connections = merged.driver.connections;
     let per_agent = |cpu: f64| 1e6 * cpu / f64::from(agents);
     say(&format!(
         "{agents} agents over NATS, all on this machine: the controller took {spent:.2} s of CPU in \
@@ -108,14 +109,13 @@ pub(super) fn run(agents: u32) -> Result<(), String> {
         (held_kib.saturating_sub(before_kib)) as f64 / 1024.0
     ))?;
     say(&format!(
-        "starts: skew p50 {} us, p99 {} us, max {} us of {} CPUs, known to {} us; {requests} requests \
-         merged in {:.1} ms",
+        "starts: skew p50 {} us, p99 {} us, max {} us of {} CPUs, known to {} us; what they recorded of \
+         {connections} connections was merged in {merged_ms:.1} ms",
         percentile(&skews, 50),
         percentile(&skews, 99),
         percentile(&skews, 100),
         skews.len(),
-        bound.unwrap_or(0),
-        1e3 * merging.elapsed().as_secs_f64()
+        bound.unwrap_or(0)
     ))
 }
 
@@ -215,7 +215,7 @@ fn hosts_file(agents: u32) -> String {
     for number in 0..agents {
         let _ = write!(
             text,
-            "[[host]]\nname = \"h{number}\"\naddress = \"127.0.0.1\"\n"
+            "[[host]]\nname = \"h{number}\"\naddress = \"127.0.1.{number}\"\n"
         );
     }
     text

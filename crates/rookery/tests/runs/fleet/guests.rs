@@ -11,7 +11,7 @@ use super::{
     hosts::PretendHosts,
     spread::{Running, down, each_trial_once, hosts_of, kill, number, rows, up},
 };
-use crate::common::{Place, assert_host_as, host_state, root_tests};
+use crate::common::{Place, assert_host_as, code, host_state, root_tests, text};
 
 /// How long a load may take to begin.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -97,6 +97,42 @@ fn guests_are_elsewhere_and_when_their_host_is_lost_they_are_on_another() {
         }
         // What the killed agent had made goes with the fleet.
         down(&hosts, &file, 2);
+    }
+    assert_host_as(&before);
+}
+
+#[test]
+fn guests_on_one_host_are_driven_from_another() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let before = host_state();
+    {
+        let hosts = PretendHosts::new(&place, 2);
+        let guests = hosts.file(&[hosts.entry(0, "")]);
+        let drivers = hosts.entry(1, "cpus = \"1\"");
+        let drivers = format!("ssh_config = \"ssh.conf\"\n{drivers}");
+        let drivers = place.study("DRIVERS.toml", &drivers);
+        up(&hosts, &guests);
+        up(&hosts, &drivers);
+        let study = place.study("apart.toml", &STUDY.replace("repeats = 2", "repeats = 1"));
+        let ran = hosts.rookery(&["run", &study, "--guests", &guests, "--drivers", &drivers]);
+        assert_eq!(code(&ran), 0, "{}", text(&ran.stderr));
+        let run = place.export();
+        each_trial_once(&run);
+        assert!(hosts_of(&run).values().all(|host| host == "a"));
+        for measured in rows(&run, "measurements") {
+            assert_eq!(measured["driver_cpus"], "1", "{measured}");
+            assert_eq!(number(measured, "connections"), 18, "{measured}");
+        }
+        for name in ["driver.b.clock", "driver.b.start", "driver.start-skew"] {
+            let mut told = rows(&run, "tunings").iter();
+            assert!(told.any(|row| row["name"] == name), "{name}");
+        }
+        assert_eq!(rows(&run, "hosts").len(), 2);
+        down(&hosts, &guests, 1);
+        down(&hosts, &drivers, 2);
     }
     assert_host_as(&before);
 }
