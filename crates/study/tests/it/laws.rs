@@ -161,7 +161,7 @@ fn keep_to_wish(mut load: Load) -> Load {
 
 prop_compose! {
     fn load()(
-        users in users(), goal in goal(), search in option::of(search()), ramp_up in ramp_up(), retry_void in 0_u32..10, rest in time(0, MINUTE), settle in time(0, MINUTE), steady in time(1_000_000, MINUTE),
+        users in users(), goal in goal(), search in option::of(search()).boxed(), ramp_up in ramp_up(), retry_void in 0_u32..10, rest in time(0, MINUTE), settle in time(0, MINUTE), steady in time(1_000_000, MINUTE),
         ramp_down in time(0, MINUTE), drain in time(0, MINUTE), timeout in time(1_000, MINUTE), repeats in 1_u32..6,
         order in select(vec![Order::Random, Order::Interleaved]),
     ) -> Load {
@@ -687,9 +687,10 @@ fn study() -> impl Strategy<Value = Study> {
         (
             first,
             stack(),
-            guest(kind),
-            storage(kind),
-            host_use(),
+            // On the heap: all together are more than a thread's stack.
+            guest(kind).boxed(),
+            storage(kind).boxed(),
+            host_use().boxed(),
             layouts(kind),
         )
             .prop_map(|(first, stack, guest, storage, host, layouts)| {
