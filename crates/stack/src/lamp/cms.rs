@@ -14,13 +14,22 @@
 pub(crate) mod drupal;
 mod load;
 
+use std::{ops::ControlFlow, time::Instant};
+
+use rookery_stats::DatabaseLoad;
 use rookery_study::WebServer;
+use rookery_workload::cms::{CmsData, LoadMode};
 
 use super::{
-    Component, Software, Tuned,
+    Component, LoadError, Software, Tuned,
     config::{Site, mariadb_config, mariadb_service, serving},
+    sql::Database,
 };
-use crate::{SupervisedService, cms::SiteNodes, tuning::is_on};
+use crate::{
+    SupervisedService,
+    cms::{SiteNodes, small_tables},
+    tuning::is_on,
+};
 
 pub(crate) use load::SiteLoad;
 
@@ -43,7 +52,29 @@ pub(crate) const NODES: SiteNodes = SiteNodes {
 };
 
 /// Database, tables, and the account of the pages; nothing may be there yet.
-pub(crate) const TABLES: &str = include_str!("../../../../stacks/lamp/schema/cms.sql");
+pub const TABLES: &str = include_str!("../../../../stacks/lamp/schema/cms.sql");
+
+/// Makes the database of the site and loads it, as its template does.
+///
+/// `database` must be connected as root, and hold no site yet.
+///
+/// # Errors
+/// When the server refuses a step, or does not hold afterwards what was sent.
+pub fn make_database(
+    database: &mut Database,
+    data: &CmsData,
+    mode: LoadMode,
+) -> Result<DatabaseLoad, LoadError> {
+    let began = Instant::now();
+    database.execute_script(TABLES)?;
+    let load = SiteLoad {
+        schema: DATABASE,
+        tables: &small_tables(),
+        data,
+        mode,
+    };
+    load.load(database, began.elapsed(), &|_| ControlFlow::Continue(()))
+}
 
 /// Path of the pages' settings below the document root.
 const SETTINGS_FILE: &str = "cms/config.php";

@@ -8,7 +8,7 @@ use std::{ops::ControlFlow, path::Path, time::Instant};
 
 use rookery_stack::{
     cms::write_dump,
-    lamp::{self, cms::load, sql::Database},
+    lamp::{self, cms::make_database, sql::Database},
 };
 use rookery_workload::cms::{CmsData, LoadMode};
 
@@ -103,7 +103,7 @@ fn once(place: &Place, way: Way, data: &CmsData, files: &Path) -> Result<f64, St
     unsafe { libc::sync() };
     let start = Instant::now();
     match way {
-        Way::Ours(mode) => load(&mut database, data, mode, &|_| ControlFlow::Continue(()))
+        Way::Ours(mode) => make_database(&mut database, data, mode)
             .map(drop)
             .map_err(|error| error.to_string())?,
         Way::Files => from_files(&mut database, files)?,
