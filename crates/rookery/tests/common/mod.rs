@@ -21,6 +21,7 @@ use tempfile::TempDir;
 use turn::Turn;
 use voids::Excuses;
 
+#[allow(unused_imports, reason = "every test binary uses its own part")]
 pub(crate) use host_state::{assert_host_as, host_state};
 
 /// The niceness of what is tested.

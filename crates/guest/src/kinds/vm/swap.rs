@@ -4,10 +4,9 @@ use std::{
     fs, io,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    process::Command,
 };
 
-use rookery_host::{Host, HostError};
+use rookery_host::{Host, HostError, bound_command};
 use rookery_study::{Swap, SwapKind};
 use rustix::fs::{FallocateFlags, fallocate};
 
@@ -86,7 +85,7 @@ pub(super) fn swap_on() -> io::Result<()> {
     let path = disk_in(Path::new("/sys/block"))
         .ok_or_else(|| io::Error::other("the host gave no disk for it"))?;
     for program in ["mkswap", "swapon"] {
-        let ended = Command::new(program).arg(&path).output()?;
+        let ended = bound_command(program).arg(&path).output()?;
         if !ended.status.success() {
             let words = String::from_utf8_lossy(&ended.stderr);
             let what = format!("`{program}` says: {}", words.trim_end());
