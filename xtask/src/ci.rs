@@ -89,10 +89,10 @@ fn lints(steps: &mut Steps, name: &'static str, features: &[&str]) -> Result<(),
 const CHAOS: [&str; 2] = ["--kinds", "containers,volumes,database,settings,lamp"];
 
 /// What tests are told, unless the caller says otherwise: how many of them boot machines, and how
-/// many go on at the same time. Most wait for the end of a small load, so that four keep two CPUs no
-/// busier than builds do; those that measure take their turn alone.
+/// many go on at the same time. Most wait for the end of a small load, so that three leave two CPUs
+/// time to spare; those that measure take their turn alone.
 fn environment() -> Vec<(&'static str, &'static str)> {
-    let defaults = [("ROOKERY_VM_TESTS", "few"), ("RUST_TEST_THREADS", "4")];
+    let defaults = [("ROOKERY_VM_TESTS", "few"), ("RUST_TEST_THREADS", "3")];
     let unsaid = |(name, _): &(&'static str, _)| std::env::var_os(name).is_none();
     defaults.into_iter().filter(unsaid).collect()
 }

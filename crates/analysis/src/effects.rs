@@ -6,7 +6,8 @@ use rookery_cast::count_u32;
 use rookery_stats::{
     Change, Contrast, Design, Effect, Goal, Measurement, Observation, effect, holm, interaction,
 };
-use rookery_study::{Factor, Level, Plan};
+use rookery_store::TrialStatus;
+use rookery_study::{Factor, Level, Plan, Purpose};
 
 use crate::{Run, TrialData, loads, schema::data};
 
@@ -128,6 +129,21 @@ data! {
         pub screened: bool,
         /// Of a screening design: what main effects cannot be told apart from.
         pub aliases: Vec<Aliased>,
+        /// Levels at which trials failed: what is said of them is of the others alone.
+        pub failed: Vec<FailedLevel>,
+    }
+}
+
+data! {
+    /// A level at which trials failed.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct FailedLevel {
+        /// The level.
+        pub level: Level,
+        /// How many failed.
+        pub failed: usize,
+        /// Of so many that ended, well or not.
+        pub ended: usize,
     }
 }
 
@@ -206,6 +222,7 @@ impl Effects {
             interactions_examined,
             screened: screened(&design, &contrasts).next().is_some(),
             aliases: aliases(plan, &design, &contrasts),
+            failed: failed_levels(run),
         }
     }
 
@@ -214,6 +231,38 @@ impl Effects {
     pub fn is_empty(&self) -> bool {
         self.overall.is_empty()
     }
+}
+
+/// The levels at which trials of the study failed, in the order of the plan.
+fn failed_levels(run: &Run) -> Vec<FailedLevel> {
+    let plan = &run.header.plan;
+    let ended = run.whole_trials().filter(|trial| {
+        let status = trial.row.status;
+        trial.row.trial.purpose == Purpose::Study
+            && matches!(status, TrialStatus::Done | TrialStatus::Failed)
+    });
+    let mut counts: BTreeMap<(usize, u32), (usize, usize)> = BTreeMap::new();
+    for trial in ended {
+        let point = plan
+            .points
+            .iter()
+            .find(|point| point.id == trial.row.trial.point);
+        let levels = point.map(|point| level_numbers(plan, &point.levels));
+        for own in levels.unwrap_or_default().into_iter().enumerate() {
+            let (failed, ended) = counts.entry(own).or_default();
+            *failed += usize::from(trial.row.status == TrialStatus::Failed);
+            *ended += 1;
+        }
+    }
+    let failed = counts.into_iter().filter(|(_, (failed, _))| *failed > 0);
+    let of_level = failed.filter_map(|((factor, number), (failed, ended))| {
+        Some(FailedLevel {
+            level: level(plan, factor, number)?,
+            failed,
+            ended,
+        })
+    });
+    of_level.collect()
 }
 
 /// Every level but the first of every factor against the first, but for levels of other workloads:

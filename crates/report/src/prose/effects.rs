@@ -1,6 +1,6 @@
 //! What each level is worth, in words.
 
-use rookery_analysis::effects::{Aliased, Compared, Effects, Worth};
+use rookery_analysis::effects::{Aliased, Compared, Effects, FailedLevel, Worth};
 use rookery_stats::{Basis, Change, Effect};
 use rookery_study::Level;
 
@@ -135,6 +135,7 @@ pub(crate) fn remarks(effects: &Effects, unit: &str) -> Vec<String> {
             effects.interactions.len()
         ));
     }
+    all.extend(effects.failed.iter().map(failed));
     all.extend(effects.aliases.iter().map(aliased));
     if effects.screened && effects.aliases.is_empty() {
         all.push(
@@ -144,6 +145,21 @@ pub(crate) fn remarks(effects: &Effects, unit: &str) -> Vec<String> {
         );
     }
     all
+}
+
+/// A level that looks better than it is, because its worst trials yielded no number.
+fn failed(found: &FailedLevel) -> String {
+    let FailedLevel {
+        level,
+        failed,
+        ended,
+    } = found;
+    format!(
+        "At `{} = {}` {failed} of {} failed: its effect is that of the others alone.",
+        level.key,
+        level.value,
+        format::counted(*ended, "trial")
+    )
 }
 
 fn aliased(aliased: &Aliased) -> String {
@@ -164,4 +180,25 @@ fn aliased(aliased: &Aliased) -> String {
         aliased.factor,
         with.join(", nor of ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_whose_trials_failed_is_not_praised_without_a_word() {
+        let effects = Effects {
+            failed: vec![FailedLevel {
+                level: Level {
+                    key: "guest.memory".to_owned(),
+                    value: "36MiB".to_owned(),
+                },
+                failed: 1,
+                ended: 3,
+            }],
+            ..Effects::default()
+        };
+        insta::assert_snapshot!(remarks(&effects, "order").join("\n"), @"At `guest.memory = 36MiB` 1 of 3 trials failed: its effect is that of the others alone.");
+    }
 }

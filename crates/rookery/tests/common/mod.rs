@@ -14,6 +14,7 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -38,7 +39,7 @@ const LOAD_LIMIT: Duration = Duration::from_secs(900);
 pub(crate) struct Place {
     pub(crate) dir: TempDir,
     excuses: Excuses,
-    _turn: Turn,
+    turn: Turn,
 }
 
 impl Place {
@@ -56,11 +57,7 @@ impl Place {
     fn on(turn: Turn, excuses: Excuses) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         host_state::enter(dir.path());
-        Self {
-            dir,
-            excuses,
-            _turn: turn,
-        }
+        Self { dir, excuses, turn }
     }
 
     /// A place for studies that look for the edge, and so go beyond it: a trial may also be void
@@ -111,7 +108,11 @@ impl Place {
 
     /// The command `WITHIN rookery ARGS` in this place.
     pub(crate) fn rookery_within(&self, within: &[&str], args: &[&str]) -> Command {
-        let plain = self.rookery(args);
+        self.within(within, self.rookery(args))
+    }
+
+    /// The same of any command of this place.
+    pub(crate) fn within(&self, within: &[&str], plain: Command) -> Command {
         let Some((program, words)) = within.split_first() else {
             return plain;
         };
@@ -218,6 +219,10 @@ impl Place {
     ) -> (String, serde_json::Value) {
         let study = self.study(name, text_of);
         for attempt in 1..=ATTEMPTS {
+            if attempt > 1 {
+                // Neighbours were too much for it.
+                self.turn.have_alone();
+            }
             let output = self
                 .rookery(&["run", &study])
                 .output()
@@ -294,6 +299,25 @@ impl Drop for Place {
 /// Templates are content-addressed, so all tests may share them.
 pub(crate) fn templates() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates")
+}
+
+/// The program without what debuggers read: where hosts each get a copy of it, it is copied in less
+/// than half the time.
+pub(crate) fn stripped_program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let whole = Path::new(env!("CARGO_BIN_EXE_rookery"));
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stripped");
+        fs::create_dir_all(&directory).expect("made");
+        let small = directory.join("rookery");
+        let mut strip = Command::new("strip");
+        let done = strip.arg("-o").arg(&small).arg(whole).status();
+        // It is part of what links programs; without it the whole one does as well.
+        match done.is_ok_and(|status| status.success()) {
+            true => small,
+            false => whole.to_owned(),
+        }
+    })
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {

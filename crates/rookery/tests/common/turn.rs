@@ -37,6 +37,17 @@ impl Turn {
         Self::take(|| Held::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
+    /// Wait until the machine is this thread's alone, where it is not.
+    pub(crate) fn have_alone(&self) {
+        let shares = HELD.with_borrow(|held| matches!(held, Some(Held::Shared(_))));
+        if shares {
+            // Two that wait for each other's end would wait for ever.
+            HELD.set(None);
+            let alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+            HELD.set(Some(Held::Alone(alone)));
+        }
+    }
+
     /// A test that failed did not spoil the machine for the next.
     fn take(hold: impl FnOnce() -> Held) -> Self {
         if crate::ONE_AT_A_TIME {

@@ -39,7 +39,7 @@ fn of_run(run: &Path, excuses: Excuses) -> rusqlite::Result<Vec<String>> {
          WHERE status = 'void' GROUP BY trial HAVING ifnull(sum(code IN ('lag', 'cpu', 'other-work')
          OR code = 'pacing' AND lag_mean_us > 1000
          OR ?2 AND trial = 1 OR ?1 AND code IN ('steady-state', 'arrivals-dropped', 'overload')
-         OR ?3 AND code = 'steady-state'), 0) = 0",
+         OR ?3 AND code IN ('steady-state', 'little')), 0) = 0",
     )?;
     let others = [Excuses::Overload, Excuses::FirstTrial, Excuses::Neighbours];
     let params = others.map(|one| excuses == one);

@@ -119,7 +119,7 @@ fn rows<'r>(run: &'r Value, table: &str) -> &'r [Value] {
 
 #[test]
 fn a_shop_and_a_database_run_side_by_side_in_one_tile_and_in_two() {
-    let place = Place::among_others();
+    let place = Place::new();
     let (_, run) = place.done("tile.toml", &format!("{HEAD}{TILE}"));
     // Two points, two groups each.
     let trials = rows(&run, "trials");
@@ -169,7 +169,7 @@ fn a_container_runs_beside_bare_guests() {
     if !root_tests() {
         return;
     }
-    let place = Place::among_others();
+    let place = Place::new();
     let mixed = TILE
         .replace("tiles = [1, 2]\n", "")
         .replace("users = 4", "users = 4\nkind = \"container\"");

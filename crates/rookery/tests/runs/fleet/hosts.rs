@@ -5,7 +5,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::common::Place;
+use crate::common::{Place, stripped_program};
 
 pub(super) use rookery_testkit::NATS;
 
@@ -32,7 +32,8 @@ impl<'p> PretendHosts<'p> {
     pub(super) fn command_by(&self, by: &[&str], args: &[&str]) -> Command {
         let net = self.hosts.controller_net();
         let within = [&["nsenter", net.as_str(), "--"], by].concat();
-        self.place.rookery_within(&within, args)
+        let plain = self.place.rookery_at(stripped_program(), args);
+        self.place.within(&within, plain)
     }
 
     pub(super) fn rookery(&self, args: &[&str]) -> Output {

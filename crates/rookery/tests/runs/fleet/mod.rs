@@ -10,7 +10,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{Place, assert_host_as, code, host_state, root_tests, text};
+use crate::common::{Place, assert_host_as, code, host_state, root_tests, stripped_program, text};
 use hosts::PretendHosts;
 
 fn json(bytes: &[u8]) -> Value {
@@ -40,7 +40,7 @@ fn a_fleet_comes_up_is_shown_and_leaves_nothing() {
         assert_eq!(table.matches("copied").count(), 2, "{table}");
         for number in 0..2 {
             let program = fs::read(hosts.directory(number).join("rookery")).expect("copied");
-            let own = fs::read(env!("CARGO_BIN_EXE_rookery")).expect("this program");
+            let own = fs::read(stripped_program()).expect("this program");
             assert!(program == own, "another program was copied");
         }
         the_clock_has_a_bound(&hosts, &file);
