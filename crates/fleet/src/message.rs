@@ -49,8 +49,8 @@ pub(crate) enum Order {
     },
     /// Carry a part of the load of a trial.
     Drive(Box<DriveOrder>),
-    /// A driver has carried a part of the load of the agent's trial, or has not. The body is what it
-    /// recorded, as JSON.
+    /// A driver has carried a part of the load of the agent's trial, or has not. The body is what
+    /// it recorded, as JSON.
     Carried {
         /// Name of the driver.
         driver: String,
@@ -133,7 +133,8 @@ pub(crate) enum Answer {
     TrialEnded,
     /// A trial was stopped.
     TrialStopped,
-    /// One of the trial's drivers is to carry a part of its load; the start is by the agent's clock.
+    /// One of the trial's drivers is to carry a part of its load; the start is by the agent's
+    /// clock.
     Carry {
         /// Name of the driver.
         driver: String,

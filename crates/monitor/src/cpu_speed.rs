@@ -17,8 +17,8 @@ const ROUNDS: u32 = 20;
 /// CPUs that are looked at, spread over those that are given: it takes milliseconds for each.
 const MOST_CPUS: usize = 16;
 
-/// The time of a fixed calculation on each of these CPUs, one after another, at most sixteen of them.
-/// A CPU on which this thread may not run is left out. It ends within 0.2 s on an idle host.
+/// The time of a fixed calculation on each of these CPUs, one after another, at most sixteen of
+/// them. A CPU on which this thread may not run is left out. It ends within 0.2 s on an idle host.
 #[must_use]
 pub fn cpu_speeds(cpus: &[u32], counter: KernelCounter) -> Vec<KernelCount> {
     let step = cpus.len().div_ceil(MOST_CPUS).max(1);

@@ -48,8 +48,8 @@ pub struct VolumeUse {
     /// What of devices a volume is made of.
     #[serde(default, skip_serializing_if = "Tier::is_single")]
     pub tier: Tier,
-    /// Directories of this host in which the files behind the devices lie, one after the other; empty
-    /// = the run's directory.
+    /// Directories of this host in which the files behind the devices lie, one after the other;
+    /// empty = the run's directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<String>,
 }
@@ -87,7 +87,8 @@ impl Tier {
     }
 }
 
-/// Tiers that this program does not make: an administrator makes them, and names a directory on one.
+/// Tiers that this program does not make: an administrator makes them, and names a directory on
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForeignTier {

@@ -17,9 +17,9 @@ use rustix::process::{Pid, Signal, kill_process};
 /// The first port that an sshd of the pretend hosts listens on.
 const FIRST_PORT: usize = 2201;
 
-/// What each namespace begins with: a private `/run`, as its registry of runs and the directory that
-/// sshd wants, and a user of its own who is not root. It says that it is there, and goes on when it
-/// is told so.
+/// What each namespace begins with: a private `/run`, as its registry of runs and the directory
+/// that sshd wants, and a user of its own who is not root. It says that it is there, and goes on
+/// when it is told so.
 const BEGIN: &str = "mount -t tmpfs tmpfs /run && mkdir -p /run/sshd && ip link set lo up && \
                      (cat /etc/passwd; echo lab:x:64001:64001::/:/bin/sh) > /run/passwd && \
                      (cat /etc/shadow; echo 'lab:*:1::::::') > /run/shadow && \
@@ -82,8 +82,8 @@ impl Namespace {
 }
 
 impl Drop for Namespace {
-    /// Whatever still runs in the namespace ends with it: sessions of sshd outlive it, and wait long
-    /// for a client that was cut off.
+    /// Whatever still runs in the namespace ends with it: sessions of sshd outlive it, and wait
+    /// long for a client that was cut off.
     fn drop(&mut self) {
         self.kill_others();
         let _ = self.0.kill();

@@ -1,4 +1,5 @@
-//! The series of runs on other machines: their controller, agents, hosts and NATS server are killed.
+//! The series of runs on other machines: their controller, agents, hosts and NATS server are
+//! killed.
 //!
 //! The machines are network namespaces with an sshd each, as in the tests.
 

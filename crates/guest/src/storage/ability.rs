@@ -99,8 +99,8 @@ fn missing_for_volume(spec: &VolumeSpec) -> Vec<Lack> {
     missing
 }
 
-/// Why guests get no storage of a tier that is not made here: what the kernel lacks, or that someone
-/// else makes it.
+/// Why guests get no storage of a tier that is not made here: what the kernel lacks, or that
+/// someone else makes it.
 pub(crate) fn foreign_tier(tier: ForeignTier) -> Lack {
     foreign_tier_of(tier, Path::new("/"), &|name| kernel_lists(name))
 }

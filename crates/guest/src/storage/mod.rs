@@ -2,8 +2,8 @@
 //! all of it back.
 //!
 //! A [`Volume`] is one or several files that loop devices make block devices of, below the run's
-//! directory, or listed there and lying elsewhere. Their names carry the run's label, so that clean-up
-//! finds the devices even when nothing else is left.
+//! directory, or listed there and lying elsewhere. Their names carry the run's label, so that
+//! clean-up finds the devices even when nothing else is left.
 //! A guest that is made with a [`Provision`] keeps its data there.
 
 mod ability;

@@ -118,13 +118,14 @@ fn remove_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Delete the directory of volumes that was made beside what a user keeps there, with its last file.
+/// Delete the directory of volumes that was made beside what a user keeps there, with its last
+/// file.
 fn remove_empty_parent(file: &Path) {
     let _ = file.parent().map(fs::remove_dir);
 }
 
-/// Delete the files that a run's directory of volumes lists elsewhere. What lists them goes with the
-/// directory.
+/// Delete the files that a run's directory of volumes lists elsewhere. What lists them goes with
+/// the directory.
 ///
 /// # Errors
 /// When one stays.

@@ -3,7 +3,8 @@
 //!
 //! This file's own executable, called with `guest-program`, is the program that the guests run;
 //! called with `controller`, it is a controller that makes guests and waits to be killed; with
-//! `child-that-dies`, `linker-that-dies` or `swapper-that-dies`, one that dies by itself. That is why there is no harness of Rust's here.
+//! `child-that-dies`, `linker-that-dies` or `swapper-that-dies`, one that dies by itself. That is
+//! why there is no harness of Rust's here.
 
 mod bare_cases;
 mod beyond;

@@ -604,8 +604,8 @@ fn clean_up_after_sudden_death_at_any_step_leaves_nothing() {
         return;
     }
     let mut had_volumes = 0;
-    // Lab network (2), template (7), volume of two devices (5), guest (3): beyond them the child dies
-    // when all is done.
+    // Lab network (2), template (7), volume of two devices (5), guest (3): beyond them the child
+    // dies when all is done.
     for (at, after) in (1..=18).flat_map(|at| [(at, "before"), (at, "after")]) {
         let place = Place::new();
         let status = Command::new(env::current_exe().expect("this test"))

@@ -159,7 +159,8 @@ fn every_failing_step_of_a_swap_device_leaves_nothing(_: Kind) {
 /// How the child ends that came to the end of its work.
 const CAME_TO_ITS_END: i32 = 77;
 
-/// The child of the case below: a lab with a device. It dies on the way, or leaves all of it behind.
+/// The child of the case below: a lab with a device. It dies on the way, or leaves all of it
+/// behind.
 pub(crate) fn run_swapper_that_dies(words: &[String]) {
     let [run, dir, templates, kind, at, after] = words else {
         panic!("an order of six words")

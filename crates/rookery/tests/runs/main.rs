@@ -1,6 +1,6 @@
-//! Tests that perform trials, build templates or change the host. Those that measure, or change what
-//! all share, go on one at a time, because a trial beside another accuses its driver; those that put
-//! a small load on go on together. [`common::Place`] holds the turn.
+//! Tests that perform trials, build templates or change the host. Those that measure, or change
+//! what all share, go on one at a time, because a trial beside another accuses its driver; those
+//! that put a small load on go on together. [`common::Place`] holds the turn.
 
 #[path = "../common/mod.rs"]
 mod common;

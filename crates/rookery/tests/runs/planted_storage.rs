@@ -30,8 +30,8 @@ fn study() -> String {
         ),
         ("settle = \"4s\"".to_owned(), "settle = \"1s\"".to_owned()),
         ("steady = \"15s\"".to_owned(), "steady = \"4s\"".to_owned()),
-        // Of six blocks an interval is less than half as wide as of three: 2.57 standard errors of a
-        // sixth of the variance, not 4.30 of a third.
+        // Of six blocks an interval is less than half as wide as of three: 2.57 standard errors of
+        // a sixth of the variance, not 4.30 of a third.
         ("repeats = 3".to_owned(), "repeats = 6".to_owned()),
         ("p90 = \"1s\"".to_owned(), "p90 = \"20s\"".to_owned()),
         (

@@ -1,7 +1,7 @@
 //! The rows of accounts and nodes, for whatever tables a site has.
 //!
-//! A site says its tables as data, [`SiteTables`]; each has the rows of all accounts or of all nodes,
-//! as [`lines`] of text or as [`inserts`].
+//! A site says its tables as data, [`SiteTables`]; each has the rows of all accounts or of all
+//! nodes, as [`lines`] of text or as [`inserts`].
 
 use std::{fmt::Write as _, ops::Range};
 

@@ -158,8 +158,8 @@ pub(crate) enum DocumentRoot {
     /// The documents that the guest is given.
     #[default]
     Documents,
-    /// This directory of the guest, whose `index.php` answers whatever is no file in it. The documents
-    /// are in front of it, each by its path.
+    /// This directory of the guest, whose `index.php` answers whatever is no file in it. The
+    /// documents are in front of it, each by its path.
     Tree(String),
 }
 

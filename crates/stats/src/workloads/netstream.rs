@@ -7,8 +7,8 @@ use crate::{Measurement, checks::Remark};
 /// Share of the host's CPU time by which sums may differ from it before it is said.
 const TOLERANCE: f64 = 0.05;
 
-/// Whether the CPU time of guests and driver, and that of all kinds of work, add up to what the host spent.
-/// Nothing of it makes a trial void.
+/// Whether the CPU time of guests and driver, and that of all kinds of work, add up to what the
+/// host spent. Nothing of it makes a trial void.
 pub(super) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
     let counted = measurement
         .guests

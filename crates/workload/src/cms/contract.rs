@@ -6,8 +6,8 @@ use super::NodeKind;
 /// A page that is read.
 #[derive(Debug, PartialEq)]
 pub(super) struct PageRule {
-    /// Path and query; `{n}` stands for its number, `{n+1}` and `{n-1}` for the next and for the one
-    /// before.
+    /// Path and query; `{n}` stands for its number, `{n+1}` and `{n-1}` for the next and for the
+    /// one before.
     pub(super) path: &'static str,
     /// What stands in it; numbers as above.
     pub(super) mark: &'static str,
@@ -104,8 +104,8 @@ pub(super) struct CreateForm {
 pub(super) struct LogoutRule {
     /// Where, unless the site says so to each user.
     pub(super) path: &'static str,
-    /// What the link has in it by which a user logs out, in the page that shows that it is logged in;
-    /// none = where it always is.
+    /// What the link has in it by which a user logs out, in the page that shows that it is logged
+    /// in; none = where it always is.
     pub(super) link: Option<&'static str>,
     /// The form by which a site lets those confirm who come without the link; none where no site
     /// asks.
@@ -362,8 +362,8 @@ static DRUPAL7: PageContract = PageContract {
             path: "/node/add/article",
             id: "article-node-form",
             action: None,
-            // The administrator's form has boxes, ticked as the kind says; one that is not sent is not
-            // ticked.
+            // The administrator's form has boxes, ticked as the kind says; one that is not sent is
+            // not ticked.
             fields: &[
                 ("body[und][0][format]", "filtered_html"),
                 ("status", "1"),

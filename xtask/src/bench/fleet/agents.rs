@@ -119,8 +119,8 @@ pub(super) fn run(agents: u32) -> Result<(), String> {
     ))
 }
 
-/// Have every agent carry its part; what came of them, and the CPU time of this process for a second
-/// of the load, s.
+/// Have every agent carry its part; what came of them, and the CPU time of this process for a
+/// second of the load, s.
 fn drive(agents: &[RemoteAgent<'_>], config: &Config) -> Result<(Vec<DrivenPart>, f64), String> {
     let run = RunId::try_from("benchfl".to_owned()).map_err(|error| error.to_string())?;
     let start = Instant::now() + UNTIL_START;

@@ -43,8 +43,8 @@ impl SiteLoad<'_> {
     /// `database` must be connected as root.
     ///
     /// # Errors
-    /// When the server refuses a step, does not hold afterwards what was sent, or `progress` ends the
-    /// load.
+    /// When the server refuses a step, does not hold afterwards what was sent, or `progress` ends
+    /// the load.
     pub(crate) fn load(
         &self,
         database: &mut Database,

@@ -17,8 +17,8 @@ const SETTINGS: &str = "sites/default/settings.php";
 const UPLOADS: &str = "sites/default/files";
 
 /// Puts a tree into the directory `layer` at its place in the guests' root: `copy` copies a
-/// directory into another. It belongs to root and everyone reads it; its settings are ours, and what
-/// it writes is a link into the data of the guest.
+/// directory into another. It belongs to root and everyone reads it; its settings are ours, and
+/// what it writes is a link into the data of the guest.
 ///
 /// # Errors
 /// When a file cannot be read or written; when the archive is another one than was looked at.

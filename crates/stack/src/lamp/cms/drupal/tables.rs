@@ -1,7 +1,7 @@
 //! The tables of Drupal that hold accounts and nodes, and their rows.
 //!
-//! All that a page of a node needs is there; revisions, statistics of comments and search are as after
-//! a creation by a user, but for the indexes of the search, which nothing reads.
+//! All that a page of a node needs is there; revisions, statistics of comments and search are as
+//! after a creation by a user, but for the indexes of the search, which nothing reads.
 
 use rookery_workload::cms::NodeKind;
 
