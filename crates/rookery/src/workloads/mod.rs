@@ -12,6 +12,7 @@ mod phases;
 mod sample;
 mod sql;
 mod web2005;
+mod web_drive;
 
 use clap::Subcommand;
 use rookery_study::{Document, Variant, Workload};

@@ -1,14 +1,13 @@
 //! `rookery drive cms`: only the driver, against a site that already runs.
 
-use std::{net::IpAddr, time::Duration};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use rookery_driver::Load;
 use rookery_stats::{GuestMeasurement, Measurement, Pacing};
 use rookery_study::parse_duration;
-use rookery_web::{Assignment, Config, Limits, Script, workloads::cms::CmsScript};
+use rookery_web::{Config, Script, workloads::cms::CmsScript};
 use rookery_workload::{
-    DelayDistribution,
     cms::{
         CmsCounters, CmsMatrix, CmsOperation, CmsPace, CmsScatter, Contract, OnError, RandomPage,
     },
@@ -18,11 +17,12 @@ use rookery_workload::{
 use super::args::{DataArgs, ppm, share};
 use crate::{
     exit::{Code, Failure},
-    output, signals,
+    output,
     workloads::{
-        http::target::{Target, TrustArgs},
-        measured::{self, WebReport},
+        http::target::Target,
+        measured,
         phases::PhaseArgs,
+        web_drive::{SiteArgs, WebLoad, nothing_completed, print_proof},
     },
 };
 
@@ -64,17 +64,8 @@ enum RandomPageName {
 
 #[derive(Debug, Args)]
 pub(crate) struct DriveCmsArgs {
-    #[arg(
-        long,
-        required = true,
-        value_name = "URL",
-        // No comment of documentation: brackets would be links there.
-        help = "Site to drive, http[s]://HOST[:PORT][/BASE]; several are driven alike"
-    )]
-    target: Vec<String>,
-    /// Confirm that you may load this address, which is not on this machine
-    #[arg(long, value_name = "ADDRESS")]
-    confirm_target: Vec<IpAddr>,
+    #[command(flatten)]
+    site: SiteArgs,
     /// Which pages the site has: smallcms, the only ones so far
     #[arg(long, value_name = "NAME", default_value = "smallcms", value_parser = contract)]
     contract: Contract,
@@ -112,20 +103,6 @@ pub(crate) struct DriveCmsArgs {
     no_gzip: bool,
     #[command(flatten)]
     phases: PhaseArgs,
-    #[command(flatten)]
-    trust: TrustArgs,
-    /// CPUs of the driver, such as 1 or 2-3 [default: the last CPU]
-    #[arg(long, value_name = "LIST")]
-    cpus: Option<String>,
-    /// Seed of all random streams
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    /// No progress
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 fn contract(text: &str) -> Result<Contract, String> {
@@ -144,14 +121,7 @@ fn factor(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &DriveCmsArgs) -> Result<Code, Failure> {
     let config = config(args)?;
-    let stop = signals::stop_flag()?;
-    let report = WebReport {
-        json: args.json,
-        quiet: args.quiet,
-        print: &print,
-        nothing_answered: &nothing_answered,
-    };
-    measured::drive(&config, &stop, &report)
+    args.site.drive(&config, &print, &nothing_answered)
 }
 
 fn print(measurement: &Measurement, faults: &[String]) {
@@ -174,12 +144,7 @@ fn print(measurement: &Measurement, faults: &[String]) {
                 failure.class
             ));
         }
-        for row in guest.counters.proof().rows {
-            output::text(format!(
-                "{}: {} acknowledged, {} without an answer",
-                row.what, row.acknowledged, row.unanswered
-            ));
-        }
+        print_proof(guest);
     });
 }
 
@@ -213,68 +178,39 @@ fn print_operations(guest: &GuestMeasurement, counters: &CmsCounters) {
 
 /// A load without a single good answer measured nothing.
 fn nothing_answered(target: &GuestMeasurement) -> Failure {
-    Failure::new(
-        Code::Guest,
-        format!(
-            "{} completed no operation in the measured window: {}",
-            target.guest,
-            measured::first_failure(target)
-        ),
-    )
-    .help(
+    nothing_completed(
+        target,
+        "operation",
         "check that the site runs, that --contract is the one it keeps, and that --nodes, \
          --accounts and --data-seed are those of its data",
     )
 }
 
 fn config(args: &DriveCmsArgs) -> Result<Config, Failure> {
-    let mut tls = Tls::default();
-    args.trust.put_into(&mut tls)?;
-    let targets: Vec<Target> = args
-        .target
-        .iter()
-        .map(|url| Target::parse("--target", url))
-        .collect::<Result<_, _>>()?;
+    let tls = args.site.trusted(Tls::default())?;
     let pacing = match args.pacing {
         PacingName::Cycle => Pacing::Cycle,
         PacingName::Think => Pacing::Think,
     };
-    let assignment = |(target, url): (&Target, &String)| Assignment {
-        guest: url.clone(),
-        target: target.address,
+    let load = WebLoad {
         users: args.users,
-        script: Script::Cms(Box::new(CmsScript {
-            site: target.site.clone(),
-            ..script(args, pacing, &tls)
-        })),
-    };
-    Ok(Config {
-        assignments: targets.iter().zip(&args.target).map(assignment).collect(),
-        network: None,
-        cpus: measured::driver_cpus(args.cpus.as_deref())?,
-        phases: args.phases.phases(),
         load: Load::Closed,
+        phases: args.phases.phases(),
         pacing,
         think_time: args.think_time,
-        // Each operation has a pause of its own.
-        think_distribution: DelayDistribution::Constant,
         timeout: args.phases.timeout,
-        limits: Limits::default(),
-        seed: args.seed,
-        confirmed_targets: targets
-            .iter()
-            .map(|target| target.address)
-            .filter(|address| args.confirm_target.contains(&address.ip()))
-            .collect(),
+    };
+    args.site.config(load, |target| {
+        Script::Cms(Box::new(script(args, target, pacing, &tls)))
     })
 }
 
-/// What users do, wherever.
-fn script(args: &DriveCmsArgs, pacing: Pacing, tls: &Tls) -> CmsScript {
+/// What users do at a target.
+fn script(args: &DriveCmsArgs, target: &Target, pacing: Pacing, tls: &Tls) -> CmsScript {
     CmsScript {
         data: args.data.data(),
         contract: args.contract,
-        site: rookery_web::workloads::http::SiteName::at(([127, 0, 0, 1], 80).into()),
+        site: target.site.clone(),
         matrix: CmsMatrix::default(),
         pacing,
         pace: CmsPace {

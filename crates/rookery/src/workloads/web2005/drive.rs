@@ -1,19 +1,15 @@
 //! `rookery drive web2005`: only the driver, against a server of banking, e-commerce or support
 //! that already runs.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    time::Duration,
-};
+use std::{net::SocketAddr, time::Duration};
 
 use clap::Args;
 use rookery_cast::truncate_u32;
 use rookery_driver::{Load, Phases};
 use rookery_stats::{GuestMeasurement, Measurement, Pacing};
 use rookery_study::parse_duration;
-use rookery_web::{Assignment, Config, Limits, Script, workloads::web2005::Web2005Script};
+use rookery_web::{Config, Script, workloads::web2005::Web2005Script};
 use rookery_workload::{
-    DelayDistribution,
     http::Tls,
     web2005::{Model, Profile, Rules, Web2005Counters, WebDataset, WebThink},
 };
@@ -21,10 +17,11 @@ use rookery_workload::{
 use super::args::ProfileName;
 use crate::{
     exit::{Code, Failure},
-    output, signals,
+    output,
     workloads::{
-        http::target::{Target, TrustArgs},
-        measured::{self, WebReport},
+        http::target::Target,
+        measured,
+        web_drive::{SiteArgs, WebLoad, nothing_completed, print_proof},
     },
 };
 
@@ -36,17 +33,8 @@ pub(crate) struct DriveWeb2005Args {
     /// The workload: banking, ecommerce or support
     #[arg(long, value_name = "MODEL", value_parser = model)]
     model: Model,
-    #[arg(
-        long,
-        required = true,
-        value_name = "URL",
-        // No comment of documentation: brackets would be links there.
-        help = "Server to drive, http[s]://HOST[:PORT][/BASE]; several are driven alike"
-    )]
-    target: Vec<String>,
-    /// Confirm that you may load this address, which is not on this machine
-    #[arg(long, value_name = "ADDRESS")]
-    confirm_target: Vec<IpAddr>,
+    #[command(flatten)]
+    site: SiteArgs,
     /// Users per target, each with one session after the other
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     users: u32,
@@ -91,20 +79,6 @@ pub(crate) struct DriveWeb2005Args {
     /// banking, of e-commerce those from the cart on; of modern all
     #[arg(long, value_name = "PORT")]
     tls_port: Option<u16>,
-    #[command(flatten)]
-    trust: TrustArgs,
-    /// CPUs of the driver, such as 1 or 2-3 [default: the last CPU]
-    #[arg(long, value_name = "LIST")]
-    cpus: Option<String>,
-    /// Seed of all random streams
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    /// No progress
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 fn model(text: &str) -> Result<Model, String> {
@@ -116,14 +90,7 @@ fn model(text: &str) -> Result<Model, String> {
 
 pub(crate) fn run(args: &DriveWeb2005Args) -> Result<Code, Failure> {
     let config = config(args)?;
-    let stop = signals::stop_flag()?;
-    let report = WebReport {
-        json: args.json,
-        quiet: args.quiet,
-        print: &print,
-        nothing_answered: &nothing_answered,
-    };
-    measured::drive(&config, &stop, &report)
+    args.site.drive(&config, &print, &nothing_answered)
 }
 
 fn print(measurement: &Measurement, faults: &[String]) {
@@ -136,12 +103,7 @@ fn print(measurement: &Measurement, faults: &[String]) {
             let met = if criterion.met { "met" } else { "not met" };
             output::text(format!("{}: {met}: {}", criterion.name, criterion.found));
         }
-        for row in guest.counters.proof().rows {
-            output::text(format!(
-                "{}: {} acknowledged, {} without an answer",
-                row.what, row.acknowledged, row.unanswered
-            ));
-        }
+        print_proof(guest);
     });
 }
 
@@ -181,67 +143,21 @@ fn print_pages(counters: &Web2005Counters) {
 
 /// A load without a single good answer measured nothing.
 fn nothing_answered(target: &GuestMeasurement) -> Failure {
-    Failure::new(
-        Code::Guest,
-        format!(
-            "{} completed no page in the measured window: {}",
-            target.guest,
-            measured::first_failure(target)
-        ),
-    )
-    .help(
+    nothing_completed(
+        target,
+        "page",
         "check that the server runs, and that --model, --sessions, --fileset-scale and \
          --data-seed are those of its file set",
     )
 }
 
 fn config(args: &DriveWeb2005Args) -> Result<Config, Failure> {
-    let mut tls = Tls::default();
-    args.trust.put_into(&mut tls)?;
-    let targets: Vec<Target> = args
-        .target
-        .iter()
-        .map(|url| Target::parse("--target", url))
-        .collect::<Result<_, _>>()?;
+    let tls = args.site.trusted(Tls::default())?;
     let usual = WebThink::new(args.model);
     let mean = args.think_time.unwrap_or(usual.mean);
-    let profile = Profile::from(args.profile);
-    let rate = args.receive_rate.unwrap_or(profile.rate_bytes_per_s());
-    let rate = (rate > 0).then_some(rate);
-    let assignment = |(target, url): (&Target, &String)| Assignment {
-        guest: url.clone(),
-        target: target.address,
+    let load = WebLoad {
         users: args.users,
-        script: Script::Web2005(Box::new(Web2005Script {
-            dataset: WebDataset {
-                model: args.model,
-                sessions: args.sessions.unwrap_or(args.users),
-                scale_ppm: truncate_u32((1e6 * args.fileset_scale).round()),
-                seed: args.data_seed,
-            },
-            site: target.site.clone(),
-            secure: args
-                .tls_port
-                .map(|port| SocketAddr::new(target.address.ip(), port)),
-            profile,
-            think: WebThink {
-                mean,
-                max: LONGEST_THINK * mean,
-            },
-            connections: args.connections.unwrap_or(profile.connections()),
-            receive_rate: rate,
-            bands: profile.bands(args.model, rate),
-            rules: Rules {
-                scope: profile.scope(),
-                ..Rules::default()
-            },
-            tls: tls.clone(),
-        })),
-    };
-    Ok(Config {
-        assignments: targets.iter().zip(&args.target).map(assignment).collect(),
-        network: None,
-        cpus: measured::driver_cpus(args.cpus.as_deref())?,
+        load: Load::Closed,
         phases: Phases {
             ramp_up: args.ramp_up,
             settle: args.settle,
@@ -249,18 +165,43 @@ fn config(args: &DriveWeb2005Args) -> Result<Config, Failure> {
             ramp_down: Duration::ZERO,
             drain: args.drain,
         },
-        load: Load::Closed,
         pacing: Pacing::Think,
         think_time: mean,
-        // Each page has a pause of its own.
-        think_distribution: DelayDistribution::Constant,
         timeout: args.timeout,
-        limits: Limits::default(),
-        seed: args.seed,
-        confirmed_targets: targets
-            .iter()
-            .map(|target| target.address)
-            .filter(|address| args.confirm_target.contains(&address.ip()))
-            .collect(),
+    };
+    args.site.config(load, |target| {
+        Script::Web2005(Box::new(script(args, target, mean, &tls)))
     })
+}
+
+/// What users do at a target.
+fn script(args: &DriveWeb2005Args, target: &Target, mean: Duration, tls: &Tls) -> Web2005Script {
+    let profile = Profile::from(args.profile);
+    let rate = args.receive_rate.unwrap_or(profile.rate_bytes_per_s());
+    let rate = (rate > 0).then_some(rate);
+    Web2005Script {
+        dataset: WebDataset {
+            model: args.model,
+            sessions: args.sessions.unwrap_or(args.users),
+            scale_ppm: truncate_u32((1e6 * args.fileset_scale).round()),
+            seed: args.data_seed,
+        },
+        site: target.site.clone(),
+        secure: args
+            .tls_port
+            .map(|port| SocketAddr::new(target.address.ip(), port)),
+        profile,
+        think: WebThink {
+            mean,
+            max: LONGEST_THINK * mean,
+        },
+        connections: args.connections.unwrap_or(profile.connections()),
+        receive_rate: rate,
+        bands: profile.bands(args.model, rate),
+        rules: Rules {
+            scope: profile.scope(),
+            ..Rules::default()
+        },
+        tls: tls.clone(),
+    }
 }
