@@ -5,6 +5,7 @@ mod dvdstore;
 mod netstream;
 mod orderentry;
 mod web2005;
+mod windows;
 
 use rookery_analysis::{Analysis, Run};
 use rookery_study::WorkloadKind;

@@ -2,11 +2,16 @@
 //! that was walked.
 
 use rookery_analysis::Run;
-use rookery_stats::{Latencies, Measurement, checks::transition_test};
-use rookery_study::{Point, Purpose};
-use rookery_workload::cms::{CmsCounters, CmsOperation, OPERATION};
+use rookery_stats::checks::transition_test;
+use rookery_workload::{
+    Counters,
+    cms::{CmsCounters, CmsOperation, OPERATION},
+};
 
-use super::{Brief, Part, Section};
+use super::{
+    Brief, Part, Section,
+    windows::{PointWindow, WindowCounters, windows},
+};
 use crate::{
     prose::{format, loop_type::loop_type},
     tables::{Table, table},
@@ -46,73 +51,27 @@ const TESTS: [&str; 6] = [
     "as the matrix says",
 ];
 
-/// All good trials of a point together.
-struct PointWindow<'r> {
-    point: &'r Point,
-    counters: CmsCounters,
-    measured: Vec<&'r Measurement>,
-}
+impl WindowCounters for CmsCounters {
+    fn of_guest(counters: &Counters) -> Option<&Self> {
+        Self::from_counters(counters)
+    }
 
-impl PointWindow<'_> {
-    /// Times of an operation.
-    fn latencies(&self, operation: &str) -> Latencies {
-        let mut all = Latencies::new();
-        for measured in &self.measured {
-            all.merge(&measured.latencies(operation));
-        }
-        all
+    fn add_guest(&mut self, other: &Self) {
+        self.merge(other);
+    }
+
+    fn add_window(&mut self, other: &Self) {
+        let window_s = self.window_s + other.window_s;
+        self.merge(other);
+        self.window_s = window_s;
     }
 }
 
-/// What all guests of a trial counted; `None` where they are of another workload.
-fn counters_of(measured: &Measurement) -> Option<CmsCounters> {
-    let mut guests = measured
-        .guests
-        .iter()
-        .filter_map(|guest| CmsCounters::from_counters(&guest.counters));
-    let mut all = guests.next()?.clone();
-    guests.for_each(|guest| all.merge(guest));
-    Some(all)
-}
-
-/// The windows of all points that have any.
-fn windows(run: &Run) -> Vec<PointWindow<'_>> {
-    let points = run.header.plan.points.iter();
-    points.filter_map(|point| window(run, point)).collect()
-}
-
-fn window<'r>(run: &'r Run, point: &'r Point) -> Option<PointWindow<'r>> {
-    let own = run.trials.iter().filter(|trial| {
-        trial.row.trial.point == point.id && trial.row.trial.purpose != Purpose::Pilot
-    });
-    let mut found: Option<PointWindow<'r>> = None;
-    for (_, measured) in own.filter_map(|trial| trial.valid()) {
-        let Some(counters) = counters_of(measured) else {
-            continue;
-        };
-        match &mut found {
-            None => {
-                found = Some(PointWindow {
-                    point,
-                    counters,
-                    measured: vec![measured],
-                });
-            }
-            Some(window) => {
-                // The same users again: rates are those of the sum of all windows.
-                let window_s = window.counters.window_s + counters.window_s;
-                window.counters.merge(&counters);
-                window.counters.window_s = window_s;
-                window.measured.push(measured);
-            }
-        }
-    }
-    found
-}
+type CmsWindow<'r> = PointWindow<'r, CmsCounters>;
 
 /// The section of a run; `None` where no trial ended well.
 pub(super) fn section(run: &Run) -> Option<Section> {
-    let windows = windows(run);
+    let windows: Vec<CmsWindow<'_>> = windows(run);
     if windows.is_empty() {
         return None;
     }
@@ -153,7 +112,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
 
 /// What stands on a terminal.
 pub(super) fn brief(run: &Run) -> Brief {
-    let windows = windows(run);
+    let windows: Vec<CmsWindow<'_>> = windows(run);
     if windows.is_empty() {
         return Brief::default();
     }
@@ -181,7 +140,7 @@ pub(super) fn brief(run: &Run) -> Brief {
     }
 }
 
-fn operations(windows: &[PointWindow<'_>]) -> Table {
+fn operations(windows: &[CmsWindow<'_>]) -> Table {
     let rows = windows.iter().flat_map(|window| {
         let whole = std::iter::once(None);
         let each = CmsOperation::ALL.into_iter().map(Some);
@@ -192,7 +151,7 @@ fn operations(windows: &[PointWindow<'_>]) -> Table {
 }
 
 /// The row of an operation, or of all together.
-fn cells(window: &PointWindow<'_>, operation: Option<CmsOperation>) -> Vec<String> {
+fn cells(window: &CmsWindow<'_>, operation: Option<CmsOperation>) -> Vec<String> {
     let counters = &window.counters;
     let total = counters.total();
     let count = operation.map_or(total, |operation| counters.operation(operation));
@@ -220,7 +179,7 @@ fn cells(window: &PointWindow<'_>, operation: Option<CmsOperation>) -> Vec<Strin
     ]
 }
 
-fn failures(windows: &[PointWindow<'_>]) -> Table {
+fn failures(windows: &[CmsWindow<'_>]) -> Table {
     let rows = windows.iter().flat_map(|window| {
         let mut all = window.counters.failures.clone();
         all.sort_by(|a, b| {
@@ -250,7 +209,7 @@ fn failures(windows: &[PointWindow<'_>]) -> Table {
 }
 
 /// The test of each row of the matrix that can be tested.
-fn row_tests(windows: &[PointWindow<'_>]) -> Table {
+fn row_tests(windows: &[CmsWindow<'_>]) -> Table {
     let rows = windows.iter().flat_map(|window| {
         let steps = &window.counters.steps;
         let label = window.point.label();

@@ -48,7 +48,7 @@ fn operations_add_up_to_all_of_them() {
     let run = run_with(&counted());
     let section = section(&run).expect("windows");
     let rows = &section.parts[0].table.rows;
-    assert_eq!(rows.len(), 9 * windows(&run).len());
+    assert_eq!(rows.len(), 9 * windows::<CmsCounters>(&run).len());
     let completed = |row: &Vec<String>| row[2].parse::<u64>().expect("a count");
     let sum: u64 = rows[..8].iter().map(completed).sum();
     assert_eq!(
@@ -65,7 +65,7 @@ fn operations_add_up_to_all_of_them() {
 #[test]
 fn failures_that_follow_from_others_stand_behind() {
     let run = run_with(&counted());
-    let windows = windows(&run);
+    let windows = windows::<CmsCounters>(&run);
     let rows = failures(&windows).rows;
     let shown: Vec<_> = rows[..2]
         .iter()

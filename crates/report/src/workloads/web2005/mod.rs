@@ -6,11 +6,15 @@ mod pages;
 use std::collections::BTreeMap;
 
 use rookery_analysis::Run;
-use rookery_stats::{Latencies, Measurement};
-use rookery_study::{Point, Purpose};
-use rookery_workload::web2005::{Model, Profile, Web2005Counters, web_index};
+use rookery_workload::{
+    Counters,
+    web2005::{Model, Profile, Web2005Counters, web_index},
+};
 
-use super::{Brief, Part, Section};
+use super::{
+    Brief, Part, Section,
+    windows::{PointWindow, WindowCounters, windows},
+};
 use crate::{
     prose::{format, loop_type::loop_type},
     tables::{Table, table},
@@ -62,79 +66,35 @@ const BROWSERS: [&str; 7] = [
     "TLS sessions resumed",
 ];
 
-/// All good trials of a point together.
-struct PointWindow<'r> {
-    point: &'r Point,
-    counters: Web2005Counters,
-    measured: Vec<&'r Measurement>,
-    /// Every single window met all criteria.
-    passes: bool,
-}
+impl WindowCounters for Web2005Counters {
+    fn of_guest(counters: &Counters) -> Option<&Self> {
+        Self::from_counters(counters)
+    }
 
-impl PointWindow<'_> {
-    /// Times of an operation.
-    fn latencies(&self, operation: &str) -> Latencies {
-        let mut all = Latencies::new();
-        for measured in &self.measured {
-            all.merge(&measured.latencies(operation));
-        }
-        all
+    fn add_guest(&mut self, other: &Self) {
+        self.merge(other);
+    }
+
+    fn add_window(&mut self, other: &Self) {
+        let window_s = self.window_s + other.window_s;
+        let users = self.users.max(other.users);
+        self.merge(other);
+        (self.window_s, self.users) = (window_s, users);
     }
 }
 
-/// What all guests of a trial counted; `None` where they are of another workload.
-fn counters_of(measured: &Measurement) -> Option<Web2005Counters> {
-    let mut guests = measured
-        .guests
-        .iter()
-        .filter_map(|guest| Web2005Counters::from_counters(&guest.counters));
-    let mut all = guests.next()?.clone();
-    guests.for_each(|guest| all.merge(guest));
-    Some(all)
-}
+type WebWindow<'r> = PointWindow<'r, Web2005Counters>;
 
-/// The windows of all points that have any.
-fn windows(run: &Run) -> Vec<PointWindow<'_>> {
-    let points = run.header.plan.points.iter();
-    points.filter_map(|point| window(run, point)).collect()
-}
-
-fn window<'r>(run: &'r Run, point: &'r Point) -> Option<PointWindow<'r>> {
-    let own = run.trials.iter().filter(|trial| {
-        trial.row.trial.point == point.id && trial.row.trial.purpose != Purpose::Pilot
-    });
-    let mut found: Option<PointWindow<'r>> = None;
-    for (_, measured) in own.filter_map(|trial| trial.valid()) {
-        let Some(counters) = counters_of(measured) else {
-            continue;
-        };
-        let passes = counters.criteria().iter().all(|criterion| criterion.met);
-        match &mut found {
-            None => {
-                found = Some(PointWindow {
-                    point,
-                    counters,
-                    measured: vec![measured],
-                    passes,
-                });
-            }
-            Some(window) => {
-                // The same sessions again: rates are those of the sum of all windows.
-                let window_s = window.counters.window_s + counters.window_s;
-                let users = window.counters.users.max(counters.users);
-                window.counters.merge(&counters);
-                (window.counters.window_s, window.counters.users) = (window_s, users);
-                window.measured.push(measured);
-                window.passes &= passes;
-            }
-        }
-    }
-    found
+/// Every single window met all criteria.
+fn passes(window: &WebWindow<'_>) -> bool {
+    window
+        .single()
+        .all(|counters| counters.criteria().iter().all(|criterion| criterion.met))
 }
 
 /// The section of a run; `None` where no trial ended well.
 pub(super) fn section(run: &Run) -> Option<Section> {
-    let windows = windows(run);
+    let windows: Vec<WebWindow<'_>> = windows(run);
     if windows.is_empty() {
         return None;
     }
@@ -194,13 +154,13 @@ pub(super) fn section(run: &Run) -> Option<Section> {
 
 /// What stands on a terminal.
 pub(super) fn brief(run: &Run) -> Brief {
-    let windows = windows(run);
+    let windows: Vec<WebWindow<'_>> = windows(run);
     if windows.is_empty() {
         return Brief::default();
     }
     let unmet: Vec<String> = windows
         .iter()
-        .filter(|window| !window.passes)
+        .filter(|window| !passes(window))
         .map(|window| window.point.label())
         .collect();
     let remark = match &unmet[..] {
@@ -225,8 +185,8 @@ pub(super) fn brief(run: &Run) -> Brief {
     }
 }
 
-fn figures(windows: &[PointWindow<'_>]) -> Table {
-    let row = |window: &PointWindow<'_>| {
+fn figures(windows: &[WebWindow<'_>]) -> Table {
+    let row = |window: &WebWindow<'_>| {
         let counters = &window.counters;
         let total = counters.table().total;
         let [good, tolerable, fail] = match total.percentages() {
@@ -256,7 +216,7 @@ fn figures(windows: &[PointWindow<'_>]) -> Table {
             format::or_none(total.not_modified, format::percent),
             format::or_none(counters.offered(), format::percent),
             scheme.to_owned(),
-            if window.passes {
+            if passes(window) {
                 "passes"
             } else {
                 "does not pass"
@@ -268,8 +228,8 @@ fn figures(windows: &[PointWindow<'_>]) -> Table {
 }
 
 /// What only browsers of today do; no row of others.
-fn browsers(windows: &[PointWindow<'_>]) -> Table {
-    let row = |window: &PointWindow<'_>| {
+fn browsers(windows: &[WebWindow<'_>]) -> Table {
+    let row = |window: &WebWindow<'_>| {
         let counters = &window.counters;
         let browser = counters.profile.modern()?;
         let total = counters.total();
@@ -295,7 +255,7 @@ fn browsers(windows: &[PointWindow<'_>]) -> Table {
     table(&BROWSERS, windows.iter().filter_map(row).collect())
 }
 
-fn criteria(windows: &[PointWindow<'_>]) -> Table {
+fn criteria(windows: &[WebWindow<'_>]) -> Table {
     let rows = windows.iter().flat_map(|window| {
         let label = window.point.label();
         window
@@ -317,13 +277,13 @@ fn criteria(windows: &[PointWindow<'_>]) -> Table {
 
 /// The index of the largest passing numbers of sessions of each workload; no row where not all
 /// three passed somewhere.
-fn index(windows: &[PointWindow<'_>]) -> Table {
+fn index(windows: &[WebWindow<'_>]) -> Table {
     let mut largest: BTreeMap<Model, u64> = BTreeMap::new();
-    let classic = |window: &&PointWindow<'_>| window.counters.profile == Profile::Classic2005;
+    let classic = |window: &&WebWindow<'_>| window.counters.profile == Profile::Classic2005;
     for window in windows
         .iter()
         .filter(classic)
-        .filter(|window| window.passes)
+        .filter(|window| passes(window))
     {
         let sessions = largest.entry(window.counters.model).or_default();
         *sessions = (*sessions).max(window.counters.users);

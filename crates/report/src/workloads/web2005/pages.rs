@@ -2,7 +2,7 @@
 
 use rookery_workload::web2005::{PAGE, PageRow};
 
-use super::PointWindow;
+use super::WebWindow;
 use crate::{
     prose::format,
     tables::{Table, table},
@@ -30,12 +30,12 @@ const HEADS: [&str; 15] = [
 const BRIEF: [usize; 10] = [0, 1, 2, 3, 4, 5, 6, 8, 11, 13];
 
 /// One row per point and page type, and one of all page types.
-pub(super) fn table_of(windows: &[PointWindow<'_>]) -> Table {
+pub(super) fn table_of(windows: &[WebWindow<'_>]) -> Table {
     table(&HEADS, windows.iter().flat_map(rows).collect())
 }
 
 /// The same without the columns that a page has room for.
-pub(super) fn brief_table(windows: &[PointWindow<'_>]) -> Table {
+pub(super) fn brief_table(windows: &[WebWindow<'_>]) -> Table {
     let cut = |row: Vec<String>| -> Vec<String> {
         let cells = BRIEF.iter().filter_map(|column| row.get(*column).cloned());
         cells.collect()
@@ -44,7 +44,7 @@ pub(super) fn brief_table(windows: &[PointWindow<'_>]) -> Table {
     table(&heads, windows.iter().flat_map(rows).map(cut).collect())
 }
 
-fn rows(window: &PointWindow<'_>) -> Vec<Vec<String>> {
+fn rows(window: &WebWindow<'_>) -> Vec<Vec<String>> {
     let counters = &window.counters;
     let table = counters.table();
     let published = counters
@@ -61,7 +61,7 @@ fn rows(window: &PointWindow<'_>) -> Vec<Vec<String>> {
 }
 
 fn cells(
-    window: &PointWindow<'_>,
+    window: &WebWindow<'_>,
     row: &PageRow,
     operation: &str,
     published: Option<f64>,

@@ -71,7 +71,7 @@ fn the_per_page_table_adds_up_to_its_total() {
     let run = run_with(&[counted(Model::Banking), counted(Model::Banking)]);
     let section = section(&run).expect("windows");
     let pages = &section.parts[1].table;
-    let points = windows(&run).len();
+    let points = windows::<Web2005Counters>(&run).len();
     assert_eq!(pages.rows.len(), 17 * points);
     let total = pages
         .rows
@@ -87,13 +87,13 @@ fn the_per_page_table_adds_up_to_its_total() {
 #[test]
 fn the_index_stands_where_all_three_passed() {
     let index_of = |run: &Run| {
-        let windows = windows(run);
+        let windows: Vec<WebWindow<'_>> = windows(run);
         index(&windows).rows
     };
     assert!(index_of(&run_with(&[counted(Model::Banking)])).is_empty());
     let all = Model::ALL.map(counted);
     let run = run_with(&all);
-    if windows(&run).len() < 3 {
+    if windows::<Web2005Counters>(&run).len() < 3 {
         panic!("the stored run has three measured points");
     }
     let rows = index_of(&run);
