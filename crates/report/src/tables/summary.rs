@@ -16,10 +16,7 @@ pub(crate) fn throughput(analysis: &Analysis) -> Table {
             format::or_none(summary.per_minute.as_ref(), format::estimate),
             format::or_none(summary.requests_per_second.as_ref(), format::estimate),
             limits(summary),
-            match summary.point.baseline {
-                Some(baseline) if baseline == summary.point.id => "baseline".to_owned(),
-                _ => format::or_none(summary.efficiency.as_ref(), format::ratio),
-            },
+            share_of_one_big(analysis, summary),
         ]
     };
     let heads = [
@@ -31,6 +28,23 @@ pub(crate) fn throughput(analysis: &Analysis) -> Table {
         "share of one big",
     ];
     table(&heads, analysis.points.iter().map(row).collect())
+}
+
+/// Throughput as a share of one big guest; nothing for a big guest that no other point is compared
+/// with.
+fn share_of_one_big(analysis: &Analysis, summary: &PointSummary) -> String {
+    if is_one_big(analysis, summary.point.id) {
+        return "baseline".to_owned();
+    }
+    let ratio = summary.efficiency.as_ref();
+    let of_itself = summary.point.baseline == Some(summary.point.id);
+    format::or_none(ratio.filter(|_| !of_itself), format::ratio)
+}
+
+/// Other points are compared with this one, the one big guest of their capacity.
+pub(crate) fn is_one_big(analysis: &Analysis, point: u32) -> bool {
+    let mut others = analysis.points.iter().filter(|one| one.point.id != point);
+    others.any(|other| other.point.baseline == Some(point))
 }
 
 /// How the limits were judged, with the value that came nearest to its limit.
@@ -80,10 +94,7 @@ pub(crate) fn by_layout(analysis: &Analysis) -> Table {
 fn share(analysis: &Analysis, best: &LayoutBest, summary: &PointSummary) -> String {
     let mut named = analysis.baselines.iter();
     if analysis.baselines.is_empty() {
-        return match summary.point.baseline {
-            Some(baseline) if baseline == summary.point.id => "baseline".to_owned(),
-            _ => format::or_none(summary.efficiency.as_ref(), format::ratio),
-        };
+        return share_of_one_big(analysis, summary);
     }
     let own = named
         .find(|found| found.layout == best.layout && found.bases.contains(&BaselineBasis::Best));
@@ -110,33 +121,37 @@ pub(crate) fn unit(summary: &PointSummary, percentile: f64) -> String {
     at(summary, summary.main_operation, percentile)
 }
 
-/// Response times of the unit of work and of the slowest request.
+/// Response times of the unit of work and of the slowest request, for a wide page.
 pub(crate) fn response(analysis: &Analysis) -> Table {
+    response_at(analysis, &[50, 95, 99], &[95, 99])
+}
+
+/// Those that say most, for a terminal.
+pub(crate) fn response_brief(analysis: &Analysis) -> Table {
+    response_at(analysis, &[95, 99], &[95])
+}
+
+fn response_at(analysis: &Analysis, of_unit: &[u8], of_worst: &[u8]) -> Table {
     let row = |summary: &PointSummary| {
         let worst = summary.slowest_request.clone();
-        let of_worst =
-            |percentile| format::or_none(worst.as_deref(), |name| at(summary, name, percentile));
-        vec![
-            summary.point.label.clone(),
-            unit(summary, 50.0),
-            unit(summary, 95.0),
-            unit(summary, 99.0),
-            worst.clone().unwrap_or_else(|| format::NONE.to_owned()),
-            of_worst(95.0),
-            of_worst(99.0),
-        ]
+        let units = of_unit.iter().map(|at| unit(summary, f64::from(*at)));
+        let slowest = of_worst.iter().map(|percentile| {
+            format::or_none(worst.as_deref(), |name| {
+                at(summary, name, f64::from(*percentile))
+            })
+        });
+        let name = worst.clone().unwrap_or_else(|| format::NONE.to_owned());
+        let label = std::iter::once(summary.point.label.clone());
+        label.chain(units).chain([name]).chain(slowest).collect()
     };
     let unit = words::unit_of_all(analysis.points.iter());
-    let [p50, p95, p99] = [50, 95, 99].map(|percentile| format!("{unit} p{percentile}, ms"));
-    let heads = [
-        "point",
-        &p50,
-        &p95,
-        &p99,
-        "worst request",
-        "its p95, ms",
-        "its p99, ms",
-    ];
+    let units = of_unit.iter().map(|at| format!("{unit} p{at}, ms"));
+    let slowest = of_worst.iter().map(|at| format!("its p{at}, ms"));
+    let mut heads = vec!["point".to_owned()];
+    heads.extend(units);
+    heads.push("worst request".to_owned());
+    heads.extend(slowest);
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     table(&heads, analysis.points.iter().map(row).collect())
 }
 

@@ -76,7 +76,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize, zone: &Zone) 
     }
     let of_users = [
         tables::summary::throughput(analysis),
-        narrow(tables::summary::response(analysis)),
+        tables::summary::response_brief(analysis),
         tables::summary::costs(analysis),
         tables::baselines::against(analysis),
         tables::tiles::groups(analysis),
@@ -116,22 +116,6 @@ fn of_workload(run: &Run, analysis: &Analysis, width: usize) -> String {
         text += &format!("{}\n\n", plain(&remark));
     }
     text
-}
-
-/// Response times without the median and the p99 of single requests, which the page has: lines are
-/// long enough.
-fn narrow(table: Table) -> Table {
-    let shown = |cells: Vec<String>| {
-        [0, 2, 3, 4, 5]
-            .iter()
-            .filter_map(|column| cells.get(*column).cloned())
-            .collect()
-    };
-    Table {
-        label: table.label,
-        heads: shown(table.heads),
-        rows: table.rows.into_iter().map(shown).collect(),
-    }
 }
 
 /// How evenly the guests of a point were served; nothing where no point has several.

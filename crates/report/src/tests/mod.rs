@@ -769,3 +769,26 @@ fn interrupts_that_may_have_moved_are_a_caveat() {
     assert!(told("runs").contains("irqbalance ran on the host"));
     assert!(!told("does not run").contains("irqbalance"));
 }
+
+#[test]
+fn a_big_guest_that_nothing_is_compared_with_is_no_baseline() {
+    let told = |alone: bool| {
+        let mut header = header(2);
+        for point in header.plan.points.iter_mut().filter(|_| alone) {
+            point.baseline = point.baseline.filter(|baseline| *baseline == point.id);
+        }
+        let fixture = planned(&header);
+        for trial in &header.plan.trials {
+            end(&fixture, trial.id, |_| ());
+        }
+        let (run, analysis) = analysed(&fixture);
+        let heads = tables::summary::throughput(&analysis).heads;
+        let figure = figures::consolidation::figure(&run, &analysis).expect("several bars");
+        (
+            heads.iter().any(|head| head == "share of one big"),
+            figure.caption.contains("consolidation efficiency"),
+        )
+    };
+    assert_eq!(told(false), (true, true));
+    assert_eq!(told(true), (false, false));
+}
