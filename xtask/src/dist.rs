@@ -45,14 +45,18 @@ pub(crate) fn run(args: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Build the program for release, linked statically.
+/// Build the program with the profile `dist`, linked statically.
+///
+/// Addresses that the start of the program adjusts are stored as a bitmap: a list of them would be
+/// three quarters of a megabyte.
 fn built(root: &Path) -> Result<PathBuf, String> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let flags = "-C target-feature=+crt-static";
+    let flags = "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs";
     // Named targets leave build scripts and macros alone, which cannot be static.
     let arguments = [
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--locked",
         "-p",
         "rookery",
@@ -65,7 +69,7 @@ fn built(root: &Path) -> Result<PathBuf, String> {
             .env("RUSTFLAGS", flags)
             .current_dir(root),
     )?;
-    Ok(root.join("target").join(target).join("release/rookery"))
+    Ok(root.join("target").join(target).join("dist/rookery"))
 }
 
 fn version(program: &Path) -> Result<String, String> {
@@ -103,12 +107,21 @@ fn lay_out(root: &Path, program: &Path, tree: &Path) -> Result<(), String> {
             0o644,
         )?;
     }
-    let studies = root.join("studies");
-    let entries = fs::read_dir(&studies).map_err(|error| format!("studies: {error}"))?;
-    for entry in entries.flatten().filter(|entry| entry.path().is_file()) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let inside = format!("share/rookery/studies/{name}");
-        copy(&entry.path(), &place(&inside)?, 0o644)?;
+    copy_studies(&root.join("studies"), &tree.join("share/rookery/studies"))
+}
+
+/// The study files, and the folders of files that they name.
+fn copy_studies(from: &Path, to: &Path) -> Result<(), String> {
+    let wrong = |error| format!("{}: {error}", from.display());
+    fs::create_dir_all(to).map_err(|error| format!("{}: {error}", to.display()))?;
+    for entry in fs::read_dir(from).map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_studies(&entry.path(), &target)?;
+        } else {
+            copy(&entry.path(), &target, 0o644)?;
+        }
     }
     Ok(())
 }
