@@ -272,10 +272,10 @@ fn cycles_keep_their_distance_from_start_to_start() {
     measure(&config);
     let log = server.log();
     assert!(log.len() >= 3, "{}", log.len());
-    for pair in log[1..].windows(2) {
-        // What the network adds to one request may be missing from the next.
-        assert!(pair[1].at - pair[0].at > ms(35));
-    }
+    // A request that is late on a busy machine is nearer to the next: the mean is not.
+    let between = log[log.len() - 1].at - log[1].at;
+    let pairs = u32::try_from(log.len() - 2).expect("few requests");
+    assert!(between > pairs * ms(35), "{between:?} in {pairs} cycles");
 }
 
 #[test]
