@@ -11,8 +11,8 @@ mod orderentry;
 mod phases;
 mod sample;
 mod sql;
+mod web;
 mod web2005;
-mod web_drive;
 
 use clap::Subcommand;
 use rookery_study::{Document, Variant, Workload};

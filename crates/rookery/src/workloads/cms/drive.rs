@@ -19,10 +19,9 @@ use crate::{
     exit::{Code, Failure},
     output,
     workloads::{
-        http::target::Target,
         measured,
         phases::PhaseArgs,
-        web_drive::{SiteArgs, WebLoad, nothing_completed, print_proof},
+        web::{SiteArgs, WebLoad, nothing_completed, print_proof, target::Target},
     },
 };
 

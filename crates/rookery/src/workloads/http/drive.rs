@@ -15,7 +15,7 @@ use crate::{
         arrivals::{self, OpenArgs},
         file, measured,
         phases::PhaseArgs,
-        web_drive::{SiteArgs, WebLoad, nothing_completed, print_proof},
+        web::{SiteArgs, WebLoad, nothing_completed, print_proof},
     },
 };
 

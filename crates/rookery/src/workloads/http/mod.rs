@@ -4,6 +4,5 @@ pub(crate) mod check;
 pub(crate) mod drive;
 pub(crate) mod from_har;
 mod search;
-pub(crate) mod target;
 pub(crate) mod try_out;
 mod try_text;

@@ -10,13 +10,11 @@ use rookery_web::workloads::http::{
 use rookery_workload::http::HttpWorkload;
 use serde::Serialize;
 
-use super::{
-    target::{Target, TrustArgs},
-    try_text,
-};
+use super::try_text;
 use crate::{
     exit::{Code, Failure, driver_code},
     output, signals,
+    workloads::web::target::{Target, TrustArgs},
 };
 
 /// Limit on an operation that has none of its own.

@@ -19,9 +19,8 @@ use crate::{
     exit::{Code, Failure},
     output,
     workloads::{
-        http::target::Target,
         measured,
-        web_drive::{SiteArgs, WebLoad, nothing_completed, print_proof},
+        web::{SiteArgs, WebLoad, nothing_completed, print_proof, target::Target},
     },
 };
 

@@ -1,5 +1,7 @@
 //! What `drive` takes and does for every web workload: targets, their certificates, and the driver.
 
+pub(super) mod target;
+
 use std::{net::IpAddr, time::Duration};
 
 use clap::Args;
@@ -8,10 +10,8 @@ use rookery_stats::{GuestMeasurement, Measurement, Pacing};
 use rookery_web::{Assignment, Config, Limits, Script};
 use rookery_workload::{DelayDistribution, http::Tls};
 
-use super::{
-    http::target::{Target, TrustArgs},
-    measured::{self, WebReport},
-};
+use self::target::{Target, TrustArgs};
+use super::measured::{self, WebReport};
 use crate::{
     exit::{Code, Failure},
     output, signals,
