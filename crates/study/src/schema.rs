@@ -1,5 +1,7 @@
 //! The JSON Schema of study files, for editors.
 
+mod shared;
+
 use serde_json::{Map, Value as Json, json};
 use toml::de::DeValue;
 
@@ -30,11 +32,8 @@ pub fn json_schema() -> Json {
     }
     put_overrides(&mut properties);
     allow_named_workloads(&mut properties);
-    // Scales have layouts, too: they are described once.
-    let layout = json!({"$ref": "#/$defs/layout"});
-    let layouts = properties.insert(sections::LAYOUT.to_owned(), layout);
     properties.insert(scale::SECTION.to_owned(), scale_schema(&properties));
-    json!({
+    shared::share(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Rookery study",
         "description": "What to run, how to load it and what to compare.",
@@ -42,8 +41,7 @@ pub fn json_schema() -> Json {
         "properties": properties,
         "required": required,
         "additionalProperties": false,
-        "$defs": {"layout": layouts},
-    })
+    }))
 }
 
 fn section_schema(section: &SectionInfo) -> Json {

@@ -255,7 +255,7 @@ fn the_container_study_shares_a_core_in_quarters() {
 
 #[test]
 fn the_committed_schema_is_current() {
-    let path = folder().join("rookery-study.schema.json");
+    let path = folder().join("../docs/study-schema.json");
     let current = serde_json::to_string_pretty(&json_schema()).expect("JSON") + "\n";
     if std::env::var_os("ROOKERY_UPDATE").is_some() {
         fs::write(&path, &current).expect("a writable folder");
@@ -263,7 +263,7 @@ fn the_committed_schema_is_current() {
     let committed = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == current,
-        "studies/rookery-study.schema.json is out of date: run `ROOKERY_UPDATE=1 cargo test -p \
+        "docs/study-schema.json is out of date: run `ROOKERY_UPDATE=1 cargo test -p \
          rookery-study` and commit it"
     );
 }
