@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{CmsOperation, operation::OPERATION_COUNT};
-use crate::data_driven::Steps;
+use crate::{data_driven::Steps, random::weighted_index};
 
 /// Sums of rows may differ from 1 by this.
 const SUM_TOLERANCE: f64 = 1e-3;
@@ -142,20 +142,8 @@ impl CmsMatrix {
     /// The operation after `last`, for a uniform `draw` in `[0, 1)`.
     #[must_use]
     pub fn next(&self, last: CmsOperation, draw: f64) -> CmsOperation {
-        let row = self.0[last.index()];
-        let mut left = draw * row.iter().sum::<f64>();
-        for (operation, probability) in CmsOperation::ALL.into_iter().zip(row) {
-            left -= probability;
-            if left < 0.0 {
-                return operation;
-            }
-        }
-        // Rounding may leave nothing of the row's end: the last operation that can follow.
-        CmsOperation::ALL
-            .into_iter()
-            .rev()
-            .find(|operation| row[operation.index()] > 0.0)
-            .unwrap_or(Self::START)
+        weighted_index(&self.0[last.index()], draw)
+            .map_or(Self::START, |next| CmsOperation::ALL[next])
     }
 
     /// The share that each operation has in the long run, in the order of [`CmsOperation::ALL`],

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::random::weighted_index;
+
 /// Sums of rows may differ from 1 by this: thirds written with four digits are accepted.
 const SUM_TOLERANCE: f64 = 1e-3;
 
@@ -204,7 +206,11 @@ impl Walk {
         let next = match self {
             Self::Weights { weights, session } => {
                 let over = session.is_some_and(|length| place.steps >= length);
-                if over { None } else { pick(weights, draw) }
+                if over {
+                    None
+                } else {
+                    weighted_index(weights, draw)
+                }
             }
             Self::Matrix(matrix) => {
                 let operations = matrix.rows.next.len();
@@ -212,7 +218,7 @@ impl Walk {
                     Some(last) => &matrix.rows.next[last],
                     None => &matrix.rows.start,
                 };
-                pick(row, draw).filter(|next| *next < operations)
+                weighted_index(row, draw).filter(|next| *next < operations)
             }
             Self::Script(list) => list
                 .get(rookery_cast::index(u64::from(place.steps)))
@@ -247,19 +253,6 @@ impl Walk {
             Self::Script(list) => list.contains(&operation),
         }
     }
-}
-
-/// The index that a draw falls to, in proportion to the weights; never one of weight zero.
-fn pick(weights: &[f64], draw: f64) -> Option<usize> {
-    let mut left = draw * weights.iter().sum::<f64>();
-    for (index, weight) in weights.iter().enumerate() {
-        left -= weight;
-        if left < 0.0 && *weight > 0.0 {
-            return Some(index);
-        }
-    }
-    // Rounding may leave nothing of the end: the last that can be drawn.
-    weights.iter().rposition(|weight| *weight > 0.0)
 }
 
 #[cfg(test)]
@@ -310,14 +303,6 @@ mod tests {
         // What is never reached does not matter.
         let apart = matrix(&[1.0, 0.0], &[&[0.0, 0.0, 1.0], &[0.0, 1.0, 0.0]]);
         assert!(apart.expect("only 0 is reached").ends());
-    }
-
-    #[test]
-    fn what_is_excluded_never_follows() {
-        for draw in [0.0, 0.5, 1.0 - f64::EPSILON] {
-            assert_eq!(pick(&[0.0, 1.0, 0.0], draw), Some(1));
-        }
-        assert_eq!(pick(&[0.0, 0.0], 0.5), None);
     }
 
     #[test]

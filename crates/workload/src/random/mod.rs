@@ -9,6 +9,7 @@
 mod exponential;
 mod purpose;
 mod split_mix;
+mod weighted;
 mod xoshiro;
 
 pub use exponential::ExponentialTable;
@@ -16,6 +17,7 @@ pub use purpose::PurposeStream;
 use rand_core::Rng as _;
 use rand_pcg::Pcg32;
 pub use split_mix::{GOLDEN_GAMMA, SplitMix64, mix};
+pub(crate) use weighted::weighted_index;
 pub use xoshiro::Xoshiro256;
 
 /// A source of random bits, and the draws that all sources share.

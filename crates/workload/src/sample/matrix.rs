@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::SampleOperation;
+use crate::random::weighted_index;
 
 /// Rows and columns of the matrix.
 pub const OPERATION_COUNT: usize = SampleOperation::ALL.len();
@@ -81,20 +82,7 @@ impl TransitionMatrix {
     /// The operation after `last`, for a uniform `draw` in `[0, 1)`.
     #[must_use]
     pub fn next(&self, last: SampleOperation, draw: f64) -> SampleOperation {
-        let row = self.0[last.index()];
-        let mut left = draw * row.iter().sum::<f64>();
-        for (operation, probability) in SampleOperation::ALL.into_iter().zip(row) {
-            left -= probability;
-            if left < 0.0 {
-                return operation;
-            }
-        }
-        // Rounding may leave nothing of the last row's end: the last operation that can follow.
-        SampleOperation::ALL
-            .into_iter()
-            .rev()
-            .find(|operation| row[operation.index()] > 0.0)
-            .unwrap_or(last)
+        weighted_index(&self.0[last.index()], draw).map_or(last, |next| SampleOperation::ALL[next])
     }
 }
 
