@@ -166,6 +166,18 @@ pub enum HostFault {
         /// What we are.
         own: String,
     },
+    /// It has another role already.
+    #[error("this is the same machine as {other}")]
+    SameMachine {
+        /// The host that it is, too.
+        other: String,
+    },
+    /// A host of another role has its name.
+    #[error("its name is that of {other}")]
+    NameTwice {
+        /// The host of that name.
+        other: String,
+    },
     /// The agent serves another controller.
     #[error("the agent of this host is at work for another controller")]
     Busy,
@@ -205,6 +217,8 @@ impl Diagnosis for HostError {
             HostFault::Directory { .. } => "fleet::directory",
             HostFault::NotUp { .. } => "fleet::not-up",
             HostFault::OtherBuild { .. } => "fleet::other-build",
+            HostFault::SameMachine { .. } => "fleet::same-machine",
+            HostFault::NameTwice { .. } => "fleet::name-twice",
             HostFault::Busy => "fleet::busy",
             HostFault::Agent { .. } => "fleet::agent",
             HostFault::Silent { .. } => "fleet::silent",
@@ -243,6 +257,10 @@ impl Diagnosis for HostError {
             HostFault::NotUp { .. } | HostFault::OtherBuild { .. } => {
                 "`rookery fleet up HOSTS.toml` copies this program there"
             }
+            HostFault::SameMachine { .. } => {
+                "take one of them out: what a machine does twice at a time disturbs both"
+            }
+            HostFault::NameTwice { .. } => "give one of them another `name` in its hosts file",
             HostFault::Busy => {
                 "wait for it, or stop it; where it is gone the agent ends by itself when its lease \
                  ends"

@@ -19,6 +19,7 @@ use crate::{
     message::{Build, Hello},
     probe::{DirectoryState, Probe, check, probe},
     remote::RemoteAgent,
+    roles::{SeenHosts, expect_different},
     ssh::{Ssh, quoted},
 };
 
@@ -110,15 +111,33 @@ impl<'a> Fleet<'a> {
     /// copying or the begin of an agent failed.
     pub fn up(&self) -> Result<Vec<HostStatus>, Vec<HostError>> {
         let server = self.server()?;
+        let probes = self.probes()?;
+        let server = server.as_ref();
+        all_or_errors(self.each_with(&probes, |ssh, host, probe| {
+            self.raise(ssh, host, probe, server)
+        }))
+    }
+
+    /// Look at every host; nothing is changed, and no agent begins.
+    ///
+    /// # Errors
+    /// What stands against the hosts, at least one error.
+    pub fn look(&self) -> Result<SeenHosts<'a>, Vec<HostError>> {
+        let probes = self.probes()?;
+        Ok(SeenHosts(self.hosts.hosts.iter().zip(probes).collect()))
+    }
+
+    /// What the shells of all hosts say, each of which can be used.
+    fn probes(&self) -> Result<Vec<Probe>, Vec<HostError>> {
         let probes = all_or_errors(self.each(|ssh, host| {
             let found = probe(ssh, host)?;
             check(host, &found)?;
             Ok(found)
         }))?;
-        let server = server.as_ref();
-        all_or_errors(self.each_with(&probes, |ssh, host, probe| {
-            self.raise(ssh, host, probe, server)
-        }))
+        let hosts = self.hosts.hosts.iter();
+        let identities = probes.iter().map(|probe| probe.identity.as_ref());
+        expect_different(&hosts.zip(identities).collect::<Vec<_>>())?;
+        Ok(probes)
     }
 
     /// The NATS server of the file, which can be used; nothing where messages go over ssh.
@@ -134,20 +153,20 @@ impl<'a> Fleet<'a> {
         usable.map(Some)
     }
 
-    /// The agents of all hosts, to perform trials; each must be this very build. An agent that is
+    /// The agents of these hosts of the file, to perform trials; each must be this very build. An agent that is
     /// still at work for a controller that is gone is waited for until its lease has ended.
     ///
     /// The thread that calls this has to live as long as the agents: their ssh ends with it.
     ///
     /// # Errors
     /// What stands against the hosts or their NATS server, at least one error.
-    pub fn agents(&self) -> Result<Vec<RemoteAgent<'a>>, Vec<HostError>> {
+    pub fn agents(&self, seen: SeenHosts<'a>) -> Result<Vec<RemoteAgent<'a>>, Vec<HostError>> {
         let server = self.server()?;
         let ssh = Ssh {
             config: self.hosts.ssh_config.as_deref(),
         };
-        let hosts = self.hosts.hosts.iter();
-        let agents = hosts.map(|host| self.agent(&ssh, host, server.as_ref()));
+        let hosts = seen.0.into_iter();
+        let agents = hosts.map(|(host, probe)| self.agent(&ssh, host, &probe, server.as_ref()));
         all_or_errors(agents.collect())
     }
 
@@ -172,11 +191,10 @@ impl<'a> Fleet<'a> {
         &self,
         ssh: &Ssh<'_>,
         host: &'a HostEntry,
+        found: &Probe,
         server: Option<&NatsServer>,
     ) -> Result<RemoteAgent<'a>, HostError> {
-        let found = probe(ssh, host)?;
-        check(host, &found)?;
-        expect_program(host, &found)?;
+        expect_program(host, found)?;
         let begun = Instant::now();
         loop {
             let agent = RemoteAgent::connect(ssh, host, server)?;

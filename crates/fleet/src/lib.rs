@@ -20,6 +20,7 @@ mod message;
 mod probe;
 mod relay;
 mod remote;
+mod roles;
 mod ssh;
 
 pub use agent::{Agent, AgentEnd, AgentError, LOG_FILE, dial};
@@ -35,3 +36,4 @@ pub use hosts::{
 pub use local_driver::LocalDriver;
 pub use message::{Build, Hello, KindCheck, LEASE};
 pub use remote::RemoteAgent;
+pub use roles::{SeenHosts, expect_one_role};

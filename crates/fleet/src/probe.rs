@@ -13,11 +13,18 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// What stands before the facts: a shell may greet with lines of its own.
 const MARK: &str = "rookery-probe-1";
 
+/// What tells a machine from others, in its own words: its boot, and its network, which differs
+/// between machines that share a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MachineIdentity(pub(crate) String);
+
 /// What a shell says of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Probe {
     /// System and machine: `Linux x86_64`.
     pub(crate) machine: String,
+    /// Which machine it is; nothing where it cannot be read.
+    pub(crate) identity: Option<MachineIdentity>,
     /// Login name.
     pub(crate) user: String,
     /// Whether that is root.
@@ -83,7 +90,8 @@ fn script(host: &HostEntry) -> String {
     let directory = quoted(&host.directory);
     format!(
         "d={directory}; echo {MARK}; echo \"machine $(uname -s) $(uname -m)\"; \
-         echo \"user $(id -un)\"; echo \"uid $(id -u)\"; \
+         b=$(cat /proc/sys/kernel/random/boot_id) && n=$(readlink /proc/self/ns/net) && \
+         echo \"identity $b $n\"; echo \"user $(id -un)\"; echo \"uid $(id -u)\"; \
          if s=$(sudo -n true 2>&1); then :; else echo \"sudo $s\" | head -n 1; fi; \
          if [ -d \"$d\" ] && [ ! -L \"$d\" ] && [ -O \"$d\" ]; then echo directory own; \
          elif [ -e \"$d\" ] || [ -L \"$d\" ]; then echo directory foreign; \
@@ -100,6 +108,10 @@ fn parse(said: &str) -> Option<Probe> {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
         match key {
             "machine" => probe.machine = value.to_owned(),
+            "identity" => {
+                let identity = MachineIdentity(value.to_owned());
+                probe.identity = (!value.is_empty()).then_some(identity);
+            }
             "user" => probe.user = value.to_owned(),
             "uid" => probe.root = value == "0",
             "sudo" => probe.sudo = Some(rookery_diagnosis::outside_text(value)),
@@ -139,10 +151,13 @@ mod tests {
 
     #[test]
     fn what_a_shell_says_is_read() {
-        let said = "Welcome!\nrookery-probe-1\nmachine Linux x86_64\nuser me\nuid 1000\n\
+        let said = "Welcome!\nrookery-probe-1\nmachine Linux x86_64\n\
+                    identity boot-1 net:[7]\nuser me\nuid 1000\n\
                     sudo sudo: a password is required\ndirectory own\ndigest abc  -\n";
         let probe = parse(said).expect("facts");
         assert_eq!(probe.machine, "Linux x86_64");
+        let identity = MachineIdentity("boot-1 net:[7]".to_owned());
+        assert_eq!(probe.identity, Some(identity));
         assert_eq!(probe.sudo.as_deref(), Some("sudo: a password is required"));
         assert_eq!(probe.directory, DirectoryState::Own);
         assert_eq!(probe.digest.as_deref(), Some("abc"));

@@ -5,7 +5,7 @@ use std::{fs::File, io::Read as _, path::Path};
 use rookery_diagnosis::ErrorFields;
 use rookery_fleet::{
     ClockOffset, Fleet, FleetError, Hello, HostError, HostState, HostStatus, HostsFile,
-    LocalDriver, RemoteAgent, Removed,
+    LocalDriver, RemoteAgent, Removed, SeenHosts, expect_one_role,
 };
 use rookery_lab::{LabError, RemoteLab};
 use rookery_study::HostFacts;
@@ -46,10 +46,31 @@ fn fleet(hosts: &HostsFile) -> Result<Fleet<'_>, Failure> {
     Fleet::new(hosts).map_err(|error| Failure::from_error(Code::Host, &error))
 }
 
-/// The agents of all hosts, each of this very build.
-pub(crate) fn agents(hosts: &HostsFile) -> Result<Vec<RemoteAgent<'_>>, Failure> {
-    let agents = fleet(hosts)?.agents();
-    agents.map_err(|errors| Failure::from_errors(Code::Host, &errors))
+/// The agents of the hosts that perform trials, and of those that drive users, each of this very
+/// build. No machine is both.
+pub(crate) fn agents<'h>(
+    labs: Option<&'h HostsFile>,
+    drivers: Option<&'h HostsFile>,
+) -> Result<[Vec<RemoteAgent<'h>>; 2], Failure> {
+    let seen = |hosts| -> Result<_, Failure> {
+        let fleet = fleet(hosts)?;
+        let seen = fleet.look().map_err(refused)?;
+        Ok((fleet, seen))
+    };
+    let labs = labs.map(seen).transpose()?;
+    let drivers = drivers.map(seen).transpose()?;
+    if let (Some((_, labs)), Some((_, drivers))) = (&labs, &drivers) {
+        expect_one_role(labs, drivers).map_err(refused)?;
+    }
+    let begun = |place: Option<(Fleet<'h>, SeenHosts<'h>)>| match place {
+        Some((fleet, seen)) => fleet.agents(seen).map_err(refused),
+        None => Ok(Vec::new()),
+    };
+    Ok([begun(labs)?, begun(drivers)?])
+}
+
+fn refused(errors: Vec<HostError>) -> Failure {
+    Failure::from_errors(Code::Host, &errors)
 }
 
 /// The driver of this machine, for guests on other ones; `runs` is where runs are kept.
@@ -74,7 +95,7 @@ pub(crate) fn facts(labs: &[&dyn RemoteLab]) -> Result<HostFacts, Failure> {
 fn up(args: &FleetArgs) -> Result<Code, Failure> {
     let hosts = hosts(&args.hosts)?;
     let up = fleet(&hosts)?.up();
-    let up = up.map_err(|errors| Failure::from_errors(Code::Host, &errors))?;
+    let up = up.map_err(refused)?;
     if args.json {
         return output::json(&up);
     }

@@ -26,11 +26,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     let named = args.spread.as_deref().or(args.guests.as_deref());
     let lab_hosts = named.map(fleet::hosts).transpose()?;
     let driver_hosts = args.drivers.as_deref().map(fleet::hosts).transpose()?;
-    let at_labs = lab_hosts.as_ref().map(fleet::agents).transpose()?;
-    let at_drivers = driver_hosts.as_ref().map(fleet::agents).transpose()?;
-    let at_labs = at_labs.as_deref().unwrap_or_default();
+    let [at_labs, at_drivers] = fleet::agents(lab_hosts.as_ref(), driver_hosts.as_ref())?;
     let labs: Vec<&dyn RemoteLab> = at_labs.iter().map(|agent| agent as _).collect();
-    let at_drivers = at_drivers.as_deref().unwrap_or_default();
     let mut drivers: Vec<&dyn RemoteDriver> = at_drivers.iter().map(|agent| agent as _).collect();
     // Guests elsewhere are driven from here, unless from other machines again.
     let own = (args.guests.is_some() && drivers.is_empty())

@@ -101,6 +101,23 @@ fn guests_are_elsewhere_and_when_their_host_is_lost_they_are_on_another() {
     assert_host_as(&before);
 }
 
+/// A host of guests under another name as their driver.
+fn one_machine_has_one_role(place: &Place, hosts: &PretendHosts<'_>, guests: &str) {
+    let other_name = hosts
+        .entry(0, "")
+        .replacen("name = \"a\"", "name = \"z\"", 1);
+    let drivers = format!("ssh_config = \"ssh.conf\"\n{other_name}");
+    let drivers = place.study("DOUBLE.toml", &drivers);
+    let study = place.study("double.toml", STUDY);
+    let refused = hosts.rookery(&["run", &study, "--guests", guests, "--drivers", &drivers]);
+    let said = text(&refused.stderr);
+    assert_eq!(code(&refused), 4, "{said}");
+    assert!(
+        said.contains("this is the same machine as host a"),
+        "{said}"
+    );
+}
+
 #[test]
 fn guests_on_one_host_are_driven_from_another() {
     if !root_tests() {
@@ -111,10 +128,11 @@ fn guests_on_one_host_are_driven_from_another() {
     {
         let hosts = PretendHosts::new(&place, 2);
         let guests = hosts.file(&[hosts.entry(0, "")]);
+        up(&hosts, &guests);
+        one_machine_has_one_role(&place, &hosts, &guests);
         let drivers = hosts.entry(1, "cpus = \"1\"");
         let drivers = format!("ssh_config = \"ssh.conf\"\n{drivers}");
         let drivers = place.study("DRIVERS.toml", &drivers);
-        up(&hosts, &guests);
         up(&hosts, &drivers);
         let study = place.study("apart.toml", &STUDY.replace("repeats = 2", "repeats = 1"));
         let ran = hosts.rookery(&["run", &study, "--guests", &guests, "--drivers", &drivers]);
