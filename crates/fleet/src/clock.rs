@@ -5,7 +5,10 @@
 //! ways took. The intervals of several round trips are intersected (Marzullo 1984); while neither
 //! clock is stepped, the difference lies in all of them.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    sync::LazyLock,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
 
 use rookery_store::HostClock;
 use serde::{Deserialize, Serialize};
@@ -86,16 +89,43 @@ impl From<HostClock> for ClockOffset {
     }
 }
 
-/// Now, microseconds since 1970.
+/// Now as this process counts it: microseconds since 1970 by the wall clock when it was asked for
+/// the first time, and from then on by the monotonic clock. Users begin at moments of this clock:
+/// a wall clock that is set meanwhile, here or on a driver's host, moves none of them.
 pub(crate) fn now_us() -> i64 {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(now.as_micros()).unwrap_or(i64::MAX)
+    static CLOCK: LazyLock<SteadyClock> = LazyLock::new(SteadyClock::start);
+    CLOCK.at(Instant::now())
+}
+
+/// A clock that nobody sets.
+struct SteadyClock {
+    /// When it began by the wall clock, microseconds since 1970.
+    begun_us: i64,
+    begun: Instant,
+}
+
+impl SteadyClock {
+    fn start() -> Self {
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Self {
+            begun_us: i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
+            begun: Instant::now(),
+        }
+    }
+
+    fn at(&self, moment: Instant) -> i64 {
+        let passed = moment.saturating_duration_since(self.begun).as_micros();
+        self.begun_us
+            .saturating_add(i64::try_from(passed).unwrap_or(i64::MAX))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn trip(sent_us: i64, there_us: i64, received_us: i64) -> RoundTrip {
@@ -117,6 +147,17 @@ mod tests {
         );
         assert!(offset.bound_us <= 100 && !offset.stepped, "{offset:?}");
         assert_eq!(ClockOffset::from_round_trips(&[]), None);
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_moves_nothing() {
+        // Begun while the wall clock was an hour behind; it was set right since.
+        let begun = Instant::now();
+        let begun_us = now_us() - 3_600_000_000;
+        let clock = SteadyClock { begun_us, begun };
+        let later = begun + Duration::from_millis(1_500);
+        assert_eq!(clock.at(later) - begun_us, 1_500_000);
+        assert_eq!(clock.at(begun), begun_us);
     }
 
     #[test]
