@@ -30,6 +30,7 @@ mod pacing;
 mod phases;
 mod record;
 mod results;
+mod secret;
 mod threads;
 mod tls;
 mod virtual_time;
@@ -51,6 +52,7 @@ pub use record::{
 };
 pub use results::{DriverRecord, LoadDescription, ThreadResults};
 pub use rookery_stats::faults::faults;
+pub use secret::{SecretError, SecretFault, Secrets};
 pub use threads::{
     CpuUse, LoadEnd, Placement, SWEEP, SecondBoard, ThreadStatus, ThreadTask, ThreadUsers,
     TrialControl, TrialMonitor, UserCounts, local_runtime, run_together, supervise,

@@ -10,6 +10,7 @@ use crate::{
     clock::{Nanos, Span, seconds},
     load::OpenLoad,
     record::{ArrivalRecord, GuestLoad, GuestRecord, Population, Recorder, blob, little_error},
+    secret::Secrets,
     threads::CpuUse,
 };
 
@@ -63,6 +64,13 @@ pub struct LoadDescription<'a> {
     pub open: Option<&'a OpenLoad>,
     /// The guests.
     pub guests: Vec<GuestLoad<'a>>,
+}
+
+impl DriverRecord {
+    /// Takes secrets out of the examples of failures.
+    pub fn mask(&mut self, secrets: &Secrets) {
+        self.guests.iter_mut().for_each(|guest| guest.mask(secrets));
+    }
 }
 
 impl LoadDescription<'_> {

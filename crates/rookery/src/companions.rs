@@ -11,14 +11,19 @@ use rookery_study::{Companion, CompanionContent, MOST_COMPANION_BYTES, names_in_
 /// The files of these names, relative to the directory of `path`, and those that they name.
 pub(crate) fn beside(path: &Path, names: Vec<String>) -> Vec<Companion> {
     let directory = path.parent().unwrap_or(Path::new(""));
-    read_all(names, &|name| text_of(&directory.join(name)))
+    read_all(names, &|name| text_of(&directory.join(name)), &|name| {
+        let place = directory.join(name).canonicalize().ok()?;
+        Some(place.to_str()?.to_owned())
+    })
 }
 
-/// The files of these names, and those that they name in turn, each read by `read`. A file that
+/// The files of these names, and those that they name in turn, each read by `read`; `place_of` says
+/// where one is, from the root. A file that
 /// cannot be read is a problem of what names it, which is told with its line.
 pub(crate) fn read_all(
     mut names: Vec<String>,
     read: &dyn Fn(&str) -> io::Result<String>,
+    place_of: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<Companion> {
     let mut files: Vec<Companion> = Vec::new();
     while let Some(name) = names.pop() {
@@ -32,7 +37,11 @@ pub(crate) fn read_all(
             }
             Err(error) => CompanionContent::Unreadable(error.to_string()),
         };
-        files.push(Companion { name, content });
+        files.push(Companion {
+            place: place_of(&name),
+            name,
+            content,
+        });
     }
     files
 }

@@ -90,7 +90,7 @@ pub(crate) fn companions_of(path: &Path, bytes: &[u8]) -> Vec<Companion> {
         return Vec::new();
     };
     match is_built_in(path) {
-        true => companions::read_all(companion_names(text), &text_of),
+        true => companions::read_all(companion_names(text), &text_of, &|_| None),
         false => companions::beside(path, companion_names(text)),
     }
 }

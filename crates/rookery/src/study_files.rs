@@ -22,13 +22,19 @@ const INDEX: &str = "index.json";
 /// of its plan. What cannot be read is left to those who need it.
 pub(crate) fn of_study(document: &Document, plan: &Plan, path: Option<&Path>) -> Vec<StudyFile> {
     let directory = path.map(directory_of);
-    let texts = document.files().map(|(name, text)| StudyFile {
-        name: name.to_owned(),
-        path: directory
+    let secret = secret_files(plan);
+    let texts = document.files().filter_map(|(name, text)| {
+        let path = directory.as_ref().map(|directory| directory.join(name));
+        let is_secret = path
             .as_ref()
-            .and_then(|directory| directory.join(name).to_str().map(str::to_owned)),
-        bytes: text.len() as u64,
-        sha256: hex(Sha256::digest(text.as_bytes()).as_slice()),
+            .and_then(|path| path.canonicalize().ok())
+            .is_some_and(|path| secret.contains(&path));
+        (!is_secret).then(|| StudyFile {
+            name: name.to_owned(),
+            path: path.and_then(|path| path.to_str().map(str::to_owned)),
+            bytes: text.len() as u64,
+            sha256: hex(Sha256::digest(text.as_bytes()).as_slice()),
+        })
     });
     let mut files: Vec<StudyFile> = texts.collect();
     for archive in archives(plan) {
@@ -48,6 +54,15 @@ fn directory_of(path: &Path) -> PathBuf {
     directory
         .canonicalize()
         .unwrap_or_else(|_| directory.to_owned())
+}
+
+/// The files with secret columns of the feeders of a plan. Nothing is kept of them: passwords may
+/// be guessed from a digest, and may change.
+fn secret_files(plan: &Plan) -> Vec<PathBuf> {
+    let studies = plan.variants.iter().flat_map(|variant| variant.studies());
+    let feeders = studies.flat_map(|study| study.workload.feeders());
+    let secret = feeders.filter_map(|feeder| feeder.secret());
+    secret.map(|secret| PathBuf::from(&secret.file)).collect()
 }
 
 /// The archives of container images that a plan names.

@@ -29,6 +29,8 @@ pub const MOST_COMPANION_BYTES: usize = 128 * 1024;
 pub struct Companion {
     /// Its name, relative to the directory of the study.
     pub name: String,
+    /// Where it is, from the root; `None` where it is built in.
+    pub place: Option<String>,
     /// What is in it.
     pub content: CompanionContent,
 }
@@ -113,6 +115,7 @@ enum Loaded {
     Text {
         padded: String,
         start: usize,
+        place: Option<String>,
     },
     Unreadable(String),
 }
@@ -124,6 +127,8 @@ pub(crate) struct CompanionText<'c> {
     pub(crate) padded: &'c str,
     /// Where it begins.
     pub(crate) start: usize,
+    /// Where the file is, from the root; nothing where that is not known.
+    pub(crate) place: Option<&'c str>,
 }
 
 /// Why a companion cannot be read, in words.
@@ -154,7 +159,11 @@ impl Companions {
                     let shown = beside(file_name, &file.name);
                     let start = source.add(&shown, text);
                     let padded = format!("{}{text}", " ".repeat(start));
-                    Loaded::Text { padded, start }
+                    Loaded::Text {
+                        padded,
+                        start,
+                        place: file.place.clone(),
+                    }
                 }
                 CompanionContent::Text(text) => Loaded::Unreadable(format!(
                     "it has {} bytes, at most {MOST_COMPANION_BYTES} are read",
@@ -170,7 +179,7 @@ impl Companions {
     /// Name and text of every file that could be read, by name.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().filter_map(|(name, loaded)| match loaded {
-            Loaded::Text { padded, start } => Some((name.as_str(), &padded[*start..])),
+            Loaded::Text { padded, start, .. } => Some((name.as_str(), &padded[*start..])),
             Loaded::Unreadable(_) => None,
         })
     }
@@ -178,9 +187,14 @@ impl Companions {
     /// The file of this name, or why there is none.
     pub(crate) fn get(&self, name: &str) -> Result<CompanionText<'_>, Missing<'_>> {
         match self.0.get(name) {
-            Some(Loaded::Text { padded, start }) => Ok(CompanionText {
+            Some(Loaded::Text {
+                padded,
+                start,
+                place,
+            }) => Ok(CompanionText {
                 padded,
                 start: *start,
+                place: place.as_deref(),
             }),
             Some(Loaded::Unreadable(why)) => Err(Missing(why)),
             None => Err(Missing("it was not read with the study")),
@@ -210,6 +224,7 @@ mod tests {
     fn places_in_a_companion_are_its_own() {
         let file = Companion {
             name: "shop.toml".to_owned(),
+            place: None,
             content: CompanionContent::Text("a = 1\nb = 2\n".to_owned()),
         };
         let (source, companions) = Companions::load("studies/s.toml", "x = 1\ny = 2\n", &[file]);

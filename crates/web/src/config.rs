@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use rookery_driver::{Load, Phases};
+use rookery_driver::{DriverError, Load, Phases, Secrets};
 use rookery_stats::Pacing;
 use rookery_workload::DelayDistribution;
 use serde::{Deserialize, Serialize};
@@ -51,4 +51,19 @@ pub struct Config {
     /// Foreign targets that the user named and confirmed; loopback is always allowed, and any
     /// address inside `network`.
     pub confirmed_targets: Vec<SocketAddr>,
+}
+
+impl Config {
+    /// It with the values of secret columns, which no other copy has, and what must be masked for
+    /// it.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) fn revealed(&self) -> Result<(Self, Secrets), DriverError> {
+        let (mut config, mut secrets) = (self.clone(), Secrets::default());
+        for assignment in &mut config.assignments {
+            secrets.reveal(assignment.script.feeders())?;
+        }
+        Ok((config, secrets))
+    }
 }

@@ -82,6 +82,7 @@ fn perform(
     tallies: bool,
 ) -> Result<Recording, DriverError> {
     check::config(config, part)?;
+    let (config, secrets) = &config.revealed()?;
     allow_descriptors(check::connections(config))?;
     let (clock, control) = (Clock::new(start), TrialControl::new());
     let threads = || config.cpus.iter();
@@ -118,7 +119,9 @@ fn perform(
         |_, done| monitor.watch(stop, &report, done),
     )?;
     let window = control.measured(config.phases.window());
-    Ok(recording(config, window, recorded, aborted))
+    let mut recording = recording(config, window, recorded, aborted);
+    recording.record.mask(secrets);
+    Ok(recording)
 }
 
 /// The orders of every guest, all threads together.

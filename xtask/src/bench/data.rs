@@ -224,27 +224,40 @@ pub(super) fn disk_rate(dir: &Path) -> Result<(f64, &'static str), String> {
 
 fn fio(dir: &Path) -> Option<f64> {
     let file = dir.join("disk");
-    let output = Command::new("fio")
-        .args([
-            "--name=disk",
-            "--rw=write",
-            "--bs=1M",
-            "--size=1G",
-            "--direct=1",
-            "--ioengine=libaio",
-        ])
-        .args(["--iodepth=8", "--end_fsync=1", "--output-format=json"])
-        .arg(format!("--filename={}", file.display()))
-        .output()
-        .ok()?;
+    let report = fio_report(&[
+        "--name=disk",
+        "--rw=write",
+        "--bs=1M",
+        "--size=1G",
+        "--direct=1",
+        "--ioengine=libaio",
+        "--iodepth=8",
+        "--end_fsync=1",
+        &format!("--filename={}", file.display()),
+    ]);
     // Nothing depends on the removal: the file lies in our scratch directory.
     let _ = fs::remove_file(&file);
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
-    let write = &report["jobs"][0]["write"];
-    let milliseconds = report["jobs"][0]["job_runtime"]
+    let report = report?;
+    let milliseconds = report["job_runtime"].as_f64().filter(|&ms| ms > 0.0)?;
+    Some(written_bytes(&report)? / milliseconds / 1e3)
+}
+
+/// What fio says of its first job; nothing where there is no fio or it fails.
+pub(super) fn fio_report(args: &[&str]) -> Option<serde_json::Value> {
+    let output = Command::new("fio")
+        .args(args)
+        .arg("--output-format=json")
+        .output()
+        .ok()?;
+    let mut report: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+    Some(report["jobs"][0].take())
+}
+
+/// Bytes that fio wrote in a job.
+pub(super) fn written_bytes(job: &serde_json::Value) -> Option<f64> {
+    job["write"]["io_bytes"]
         .as_f64()
-        .filter(|&ms| ms > 0.0)?;
-    Some(write["io_bytes"].as_f64().filter(|&bytes| bytes > 0.0)? / milliseconds / 1e3)
+        .filter(|&bytes| bytes > 0.0)
 }
 
 fn plain_write(dir: &Path) -> Result<f64, String> {

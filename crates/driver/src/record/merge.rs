@@ -15,6 +15,7 @@ use super::{
 use crate::{
     clock::{Nanos, Span, seconds},
     operation::OperationTable,
+    secret::Secrets,
 };
 
 /// Answers may come so many seconds after the end of the load at most.
@@ -50,6 +51,11 @@ impl GuestRecord {
             delays: recorder.delays,
             other_waits: recorder.other_waits,
         }
+    }
+
+    /// Takes secrets out of the examples of failures.
+    pub(crate) fn mask(&mut self, secrets: &Secrets) {
+        secrets.mask_examples(&mut self.errors);
     }
 
     /// Whether it is of these operations, and of a load that ended at `end`.

@@ -36,8 +36,12 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    pub(super) fn new(config: &StatementsConfig, compiled: Compiled) -> Self {
-        let workload = config.workload.clone();
+    /// Users of `config` who do what `workload` says: that of `config`, with its secrets.
+    pub(super) fn new(
+        config: &StatementsConfig,
+        workload: SqlWorkload,
+        compiled: Compiled,
+    ) -> Self {
         let names = workload.operations.iter().map(|one| one.name.as_str());
         let mean = workload
             .operations

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_driver::{Load, Phases, Progress};
+use rookery_driver::{Load, Phases, Progress, Secrets};
 use rookery_stats::{Measurement, Pacing};
 use rookery_workload::sql::SqlWorkload;
 use serde::{Deserialize, Serialize};
@@ -90,8 +90,16 @@ pub fn run_statements(
     let common = config.common();
     common.check(0)?;
     common.check_arrivals()?;
-    let job = Statements::new(config, compiled);
-    drive_job(common, job, start, stop, progress).map(|driven| driven.measurement)
+    let (mut workload, mut secrets) = (config.workload.clone(), Secrets::default());
+    secrets
+        .reveal(&mut workload.feeders)
+        .map_err(|error| OltpError::setting(error.to_string()))?;
+    let job = Statements::new(config, workload, compiled);
+    let mut measurement = drive_job(common, job, start, stop, progress)?.measurement;
+    for guest in &mut measurement.guests {
+        secrets.mask_examples(&mut guest.errors);
+    }
+    Ok(measurement)
 }
 
 impl StatementsConfig {

@@ -40,6 +40,7 @@ mod predict;
 mod records;
 mod sample;
 mod search;
+mod secret_columns;
 mod storage;
 mod storage_faults;
 mod stored;

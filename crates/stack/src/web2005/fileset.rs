@@ -6,7 +6,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
@@ -16,10 +16,12 @@ use std::{
 
 use rookery_workload::web2005::files::{FileEntry, Shape, modified_s};
 
+mod directory;
 mod error;
 mod manifest;
 mod writer;
 
+use directory::{Directory, Root};
 pub use error::FilesetError;
 pub use manifest::{Manifest, manifest_name};
 use writer::Buffer;
@@ -86,7 +88,7 @@ pub fn write_fileset(
     }
     prepare(dir, shape, options)?;
     let run = Run {
-        dir,
+        root: Root::open(dir)?,
         shape,
         options,
         progress,
@@ -142,7 +144,7 @@ fn prepare(dir: &Path, shape: &Shape, options: &FilesetOptions<'_>) -> Result<()
 
 /// A writing under way.
 struct Run<'a> {
-    dir: &'a Path,
+    root: Root<'a>,
     shape: &'a Shape,
     options: &'a FilesetOptions<'a>,
     progress: &'a (dyn Fn(FilesetProgress) + Sync),
@@ -161,15 +163,15 @@ impl Run<'_> {
     /// Images and padding.
     fn fixed(&self) -> Result<(), FilesetError> {
         let mut buffer = Buffer::new();
-        let mut made: Option<PathBuf> = None;
+        let mut made: Option<(String, Directory)> = None;
         for file in self.shape.fixed_files() {
-            let path = self.dir.join(&file.path);
-            let directory = path.parent().unwrap_or(self.dir);
-            if made.as_deref() != Some(directory) {
-                fs::create_dir_all(directory).map_err(FilesetError::write(directory))?;
-                made = Some(directory.to_owned());
-            }
-            self.write(&path, &file, &mut buffer)?;
+            let (path, name) = split(&file.path);
+            let directory = match made.take() {
+                Some((known, directory)) if known == path => directory,
+                _ => self.root.make(path)?,
+            };
+            self.write(&directory, name, &file, &mut buffer)?;
+            made = Some((path.to_owned(), directory));
         }
         self.report();
         Ok(())
@@ -184,10 +186,10 @@ impl Run<'_> {
             if unit > self.shape.units() || self.failed.load(Relaxed) {
                 return Ok(());
             }
-            let directory = self.dir.join(self.shape.unit_directory(unit));
-            fs::create_dir_all(&directory).map_err(FilesetError::write(&directory))?;
+            let directory = self.root.make(&self.shape.unit_directory(unit))?;
             for file in self.shape.unit_files(unit) {
-                self.write(&self.dir.join(&file.path), &file, &mut buffer)?;
+                let (_, name) = split(&file.path);
+                self.write(&directory, name, &file, &mut buffer)?;
             }
             self.report();
         }
@@ -195,15 +197,21 @@ impl Run<'_> {
 
     fn write(
         &self,
-        path: &Path,
+        directory: &Directory,
+        name: &str,
         file: &FileEntry,
         buffer: &mut Buffer,
     ) -> Result<(), FilesetError> {
         let stopped = || self.options.stop.load(Relaxed) || self.failed.load(Relaxed);
-        buffer.write(path, file, self.modified_s, &|bytes| {
-            self.bytes.fetch_add(bytes, Relaxed);
-            !stopped()
-        })?;
+        let whole = buffer
+            .write(directory, name, file, self.modified_s, &|bytes| {
+                self.bytes.fetch_add(bytes, Relaxed);
+                !stopped()
+            })
+            .map_err(|error| self.root.failure(&file.path, error))?;
+        if !whole {
+            return Err(FilesetError::Stopped);
+        }
         self.files.fetch_add(1, Relaxed);
         Ok(())
     }
@@ -226,6 +234,11 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// The directory of a file of the set, and its name there.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
 }
 
 /// Whether a whole set of this shape is in a directory.

@@ -25,6 +25,7 @@ pub use rookery_workload::WorkloadKind;
 use rookery_workload::{
     DelayDistribution,
     cms::CmsData,
+    data_driven::Feeder,
     dvdstore::Size,
     sample::SampleData,
     web2005::{Model, WebDataset},
@@ -264,6 +265,23 @@ impl Workload {
             | Self::Sample(_) => {}
         }
         names
+    }
+
+    /// Where its values come from, if a user wrote them down.
+    #[must_use]
+    pub fn feeders(&self) -> &[Feeder] {
+        match self {
+            Self::Http(keys) => &keys.workload.feeders,
+            Self::Sql(keys) => &keys.workload.feeders,
+            Self::Dvdstore(_)
+            | Self::Orderentry(_)
+            | Self::WebBanking(_)
+            | Self::WebEcommerce(_)
+            | Self::WebSupport(_)
+            | Self::Cms(_)
+            | Self::Netstream(_)
+            | Self::Sample(_) => &[],
+        }
     }
 
     /// How users pace themselves, in words: `no pauses`.

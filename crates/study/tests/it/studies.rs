@@ -67,7 +67,11 @@ fn files_of(text: &str) -> Vec<Companion> {
         let text = fs::read_to_string(folder().join(&name)).expect("a readable file");
         names.extend(names_in_companion(&name, &text));
         let content = CompanionContent::Text(text);
-        files.push(Companion { name, content });
+        files.push(Companion {
+            name,
+            place: None,
+            content,
+        });
     }
     files
 }

@@ -16,7 +16,10 @@ pub mod web2005;
 use std::{net::SocketAddr, rc::Rc};
 
 use rookery_driver::{Nanos, OperationTable, Span, Visit};
-use rookery_workload::{Counters, WorkloadKind, data_driven::Population};
+use rookery_workload::{
+    Counters, WorkloadKind,
+    data_driven::{Feeder, Population},
+};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::problem::ScriptProblem;
@@ -65,6 +68,19 @@ impl Script {
             Self::Sample(_) => sample::OPERATIONS,
             Self::Netstream(_) => netstream::OPERATIONS,
             Self::Page(_) => page::OPERATIONS,
+        }
+    }
+
+    /// Where its values come from, if they were written down.
+    pub(crate) fn feeders(&mut self) -> &mut [Feeder] {
+        match self {
+            Self::Http(script) => &mut script.workload.feeders,
+            Self::Dvdstore(_)
+            | Self::Web2005(_)
+            | Self::Cms(_)
+            | Self::Sample(_)
+            | Self::Netstream(_)
+            | Self::Page(_) => &mut [],
         }
     }
 

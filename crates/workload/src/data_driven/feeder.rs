@@ -3,6 +3,7 @@
 use rand_pcg::Pcg32;
 use serde::{Deserialize, Serialize};
 
+use super::SecretColumns;
 use crate::{random::RandomSource as _, streams::uniform};
 
 /// A source of values.
@@ -37,6 +38,9 @@ pub enum Source {
         columns: Vec<String>,
         /// The rows, each as long as the list of columns.
         rows: Vec<Vec<String>>,
+        /// Columns whose values are in no row, but where this says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<SecretColumns>,
     },
     /// So many small letters, at random.
     Letters {

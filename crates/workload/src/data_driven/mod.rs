@@ -6,8 +6,10 @@ use std::time::Duration;
 use crate::RandomDelay;
 
 mod counts;
+pub mod csv;
 mod feeder;
 mod journey;
+mod secret;
 mod template;
 mod user;
 mod values;
@@ -16,6 +18,7 @@ mod walk;
 pub use counts::{RecordCount, Steps, merge_records, records_of};
 pub use feeder::{Drawn, Dry, Feeder, Order, Per, Population, Source};
 pub use journey::{Course, Journey, OnFailure, Taken, set_value};
+pub use secret::{MASK, SecretColumns, SecretMismatch};
 pub use template::{Encoding, Part, Template, TemplateError, is_name};
 pub use user::DescribedUser;
 pub(crate) use values::check_values;

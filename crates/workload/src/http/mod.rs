@@ -21,4 +21,4 @@ pub use info::{INFO, PAGE};
 pub(crate) use objects::attribute;
 pub use objects::embedded_objects;
 pub use pattern::{PatternError, pattern};
-pub use secret::{MASK, is_secret, without_secrets};
+pub use secret::{is_secret, without_secrets};

@@ -1,5 +1,7 @@
 //! Which values must not be shown or written down, by their names.
 
+use crate::data_driven::MASK;
+
 /// Parts of names, in small letters without separators, that say that a value is a secret.
 const PARTS: [&str; 23] = [
     "pass",
@@ -57,9 +59,6 @@ pub fn is_secret(name: &str) -> bool {
         || plain.ends_with("sid")
         || PARTS.iter().any(|part| plain.contains(part))
 }
-
-/// What stands where a secret was.
-pub const MASK: &str = "***";
 
 /// A target of a request with the values of secret parameters of its query masked.
 #[must_use]

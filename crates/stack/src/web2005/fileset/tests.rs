@@ -94,6 +94,38 @@ fn an_interrupted_set_has_no_manifest_and_can_be_begun_again() {
 }
 
 #[test]
+fn what_an_interrupted_writing_left_is_replaced_and_links_are_not_followed() {
+    let shape = bank();
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let elsewhere = dir.path().join("elsewhere");
+    fs::write(&elsewhere, "mine").expect("written");
+    let files: Vec<FileEntry> = shape.unit_files(1).take(2).collect();
+    let path = |file: &FileEntry| dir.path().join("set").join(&file.path);
+    fs::create_dir_all(path(&files[0]).parent().expect("a directory")).expect("made");
+    fs::write(path(&files[0]), "half of a check").expect("written");
+    std::os::unix::fs::symlink(&elsewhere, path(&files[1])).expect("linked");
+    write(&dir.path().join("set"), &shape, 2).expect("written");
+    for file in &files {
+        let bytes = fs::read(path(file)).expect("the file");
+        assert!(bytes.len() as u64 == file.size && file.content.is_at(0, &bytes));
+    }
+    assert_eq!(fs::read_to_string(&elsewhere).expect("there"), "mine");
+}
+
+#[test]
+fn a_directory_that_is_a_file_is_named() {
+    let shape = bank();
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::create_dir_all(dir.path().join("bank/images")).expect("made");
+    let wrong = dir.path().join(shape.unit_directory(1));
+    fs::write(&wrong, "").expect("written");
+    match write(dir.path(), &shape, 1) {
+        Err(FilesetError::Write { path, .. }) => assert_eq!(path, wrong),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn a_set_that_is_too_large_is_refused_before_a_byte() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let stop = AtomicBool::new(false);

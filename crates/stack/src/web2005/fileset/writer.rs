@@ -1,16 +1,14 @@
 //! One file of a set.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::File,
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::Path,
 };
 
 use rookery_workload::web2005::files::FileEntry;
 use rustix::fs::{Timespec, Timestamps, futimens};
 
-use super::FilesetError;
+use super::directory::Directory;
 
 /// Bytes computed before a write.
 const PART_BYTES: usize = 1 << 20;
@@ -24,40 +22,16 @@ impl Buffer {
     }
 
     /// Writes a file that no one may change, in place of any other of this name. `go_on` learns the
-    /// bytes of every part, and says whether to go on.
+    /// bytes of every part, and says whether to go on: the file is not whole if it says no.
     pub(super) fn write(
         &mut self,
-        path: &Path,
-        entry: &FileEntry,
-        modified_s: u64,
-        go_on: &dyn Fn(u64) -> bool,
-    ) -> Result<(), FilesetError> {
-        let written = self
-            .write_parts(path, entry, modified_s, go_on)
-            .map_err(FilesetError::write(path))?;
-        if written {
-            Ok(())
-        } else {
-            Err(FilesetError::Stopped)
-        }
-    }
-
-    fn write_parts(
-        &mut self,
-        path: &Path,
+        directory: &Directory,
+        name: &str,
         entry: &FileEntry,
         modified_s: u64,
         go_on: &dyn Fn(u64) -> bool,
     ) -> io::Result<bool> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o444)
-            .open(path)?;
+        let mut file = File::from(directory.create(name)?);
         let mut at = 0;
         while at < entry.size {
             let left = entry.size - at;

@@ -16,6 +16,7 @@ const SMALL: &str = "[stack]\nkind = \"image\"\npackages = [\"python3\"]\nport =
 
 fn parse(stack: &str) -> Result<Study, String> {
     let file = Companion {
+        place: None,
         name: "app.py".to_owned(),
         content: CompanionContent::Text("print('1')\n\"x\"\n".to_owned()),
     };

@@ -1,9 +1,12 @@
 //! From the keys of feeders to feeders, and back.
 
 use rookery_cast::{count_u32, low_u32};
-use rookery_workload::data_driven::{Feeder, Order, Per, Source};
+use rookery_workload::data_driven::{
+    Feeder, Order, Per, SecretColumns, Source,
+    csv::{self, CsvError},
+};
 
-use super::{csv, keys::FeederKeys, refuse_file};
+use super::{keys::FeederKeys, refuse_file};
 use crate::{
     companions::{Companions, beside},
     grammar::Context,
@@ -96,12 +99,13 @@ fn one(
     let order = keys.order?;
     let per = keys.per?;
     let source = source(keys, path, place, context)?;
-    let feeder = Feeder {
+    let mut feeder = Feeder {
         name,
         source,
         order,
         per,
     };
+    feeder.conceal();
     let mut refuse = |message: &str, help: &str| {
         let span = context.spans.nearest(path);
         let message = format!("the feeder {} {message}", quoted(&feeder.name));
@@ -123,6 +127,15 @@ fn source(
     place: &FeederPlace<'_>,
     context: &mut Context,
 ) -> Option<Source> {
+    if (keys.secret.is_some() || keys.secret_file.is_some())
+        && keys.csv.is_none()
+        && keys.rows.is_none()
+    {
+        let span = context.spans.nearest(&format!("{path}.secret"));
+        let message = "only columns of `csv` can be secret: what stands in the study is no secret";
+        let help = "put the values into a file: `csv = \"users.csv\"`, `secret = [\"password\"]`";
+        return context.refuse(Code::Contradiction, span, message, help);
+    }
     if let Some((first, last)) = keys.range {
         return Some(Source::Range { first, last });
     }
@@ -148,36 +161,117 @@ fn source(
     if let Some(count) = keys.words {
         return Some(Source::Words { count });
     }
-    if let Some(name) = keys.csv {
-        let span = context.spans.nearest(&format!("{path}.csv"));
-        let name = beside(place.file, &name);
-        let text = match place.companions.get(&name) {
-            Ok(file) => file.text().to_owned(),
-            Err(why) => return refuse_file(&name, why, span, context),
-        };
-        return match csv::table(&text) {
-            Ok((columns, rows)) => Some(Source::Table { columns, rows }),
-            Err(error) => {
-                let message = format!("{}: {error}", quoted(&name));
-                let help = "the first line names the columns; every other line has as many values";
-                context.refuse(Code::Companion, span, message, help)
-            }
-        };
+    if let Some(name) = &keys.csv {
+        return of_file(name, &keys, path, place, context);
     }
-    if let Some(rows) = keys.rows {
-        let columns = keys.columns.unwrap_or_default();
-        if columns.is_empty() || rows.iter().any(|row| row.len() != columns.len()) {
-            let span = context.spans.nearest(&format!("{path}.rows"));
-            let message = format!(
-                "every row of a table has one value for each of its {} `columns`",
-                columns.len()
-            );
-            let help = "write `columns = [\"name\", \"city\"]` and `rows = [[\"ann\", \"Bonn\"]]`";
-            return context.refuse(Code::Contradiction, span, message, help);
-        }
-        return Some(Source::Table { columns, rows });
+    if keys.rows.is_some() {
+        return of_rows(keys, path, context);
     }
     Some(Source::Id)
+}
+
+/// The table of a file of comma-separated values.
+fn of_file(
+    name: &str,
+    keys: &FeederKeys,
+    path: &str,
+    place: &FeederPlace<'_>,
+    context: &mut Context,
+) -> Option<Source> {
+    let span = context.spans.nearest(&format!("{path}.csv"));
+    let name = beside(place.file, name);
+    let file = match place.companions.get(&name) {
+        Ok(file) => file,
+        Err(why) => return refuse_file(&name, why, span, context),
+    };
+    let (columns, rows) = match csv::table(file.text()) {
+        Ok(table) => table,
+        Err(error) => {
+            // Where there is no line of names, the first one may hold a secret.
+            let error = match error {
+                CsvError::Name(_) if keys.secret.is_some() => {
+                    "the first line does not name columns".to_owned()
+                }
+                error => error.to_string(),
+            };
+            let message = format!("{}: {error}", quoted(&name));
+            let help = "the first line names the columns; every other line has as many values";
+            return context.refuse(Code::Companion, span, message, help);
+        }
+    };
+    let secret = match &keys.secret {
+        None => None,
+        Some(names) => {
+            let Some(place) = file.place else {
+                let message = format!("{} is no file of this host", quoted(&name));
+                let help = "secrets are read where they are: name a file that is not built in";
+                return context.refuse(Code::Companion, span, message, help);
+            };
+            Some(secret_columns(names, place, &columns, path, context)?)
+        }
+    };
+    Some(Source::Table {
+        columns,
+        rows,
+        secret,
+    })
+}
+
+/// The table that stands in the workload itself.
+fn of_rows(keys: FeederKeys, path: &str, context: &mut Context) -> Option<Source> {
+    let rows = keys.rows.unwrap_or_default();
+    let columns = keys.columns.unwrap_or_default();
+    if columns.is_empty() || rows.iter().any(|row| row.len() != columns.len()) {
+        let span = context.spans.nearest(&format!("{path}.rows"));
+        let message = format!(
+            "every row of a table has one value for each of its {} `columns`",
+            columns.len()
+        );
+        let help = "write `columns = [\"name\", \"city\"]` and `rows = [[\"ann\", \"Bonn\"]]`";
+        return context.refuse(Code::Contradiction, span, message, help);
+    }
+    let secret = match (keys.secret, keys.secret_file) {
+        (None, None) => None,
+        (Some(names), Some(file)) => Some(secret_columns(&names, &file, &columns, path, context)?),
+        _ => {
+            let span = context.spans.nearest(&format!("{path}.rows"));
+            let message = "`rows` need both `secret` and `secret_file`, or neither";
+            let help = "write `csv = \"users.csv\"` in place of `columns` and `rows`";
+            return context.refuse(Code::Contradiction, span, message, help);
+        }
+    };
+    Some(Source::Table {
+        columns,
+        rows,
+        secret,
+    })
+}
+
+/// The secret columns of a table. What is refused names no column of the file: where there is no
+/// line of names, the first one may hold a secret.
+fn secret_columns(
+    names: &[String],
+    file: &str,
+    columns: &[String],
+    path: &str,
+    context: &mut Context,
+) -> Option<SecretColumns> {
+    let mut refuse = |message: String, help: &str| {
+        let span = context.spans.nearest(&format!("{path}.secret"));
+        context.refuse(Code::Contradiction, span, message, help)
+    };
+    if let Some(unknown) = names.iter().find(|name| !columns.contains(name)) {
+        let message = format!("the table has no column {}", quoted(unknown));
+        return refuse(message, "the first line of the file names the columns");
+    }
+    if !file.starts_with('/') {
+        let message = format!("{} does not begin with `/`", quoted(file));
+        return refuse(message, "say where the file is from the root");
+    }
+    Some(SecretColumns {
+        names: names.to_vec(),
+        file: file.to_owned(),
+    })
 }
 
 /// The keys of a feeder.
@@ -191,8 +285,15 @@ pub(in crate::workloads) fn keys_of(feeder: &Feeder) -> FeederKeys {
     match feeder.source.clone() {
         Source::Range { first, last } => keys.range = Some((first, last)),
         Source::Values(values) => keys.values = Some(values),
-        Source::Table { columns, rows } => {
+        Source::Table {
+            columns,
+            rows,
+            secret,
+        } => {
             (keys.columns, keys.rows) = (Some(columns), Some(rows));
+            if let Some(SecretColumns { names, file }) = secret {
+                (keys.secret, keys.secret_file) = (Some(names), Some(file));
+            }
         }
         Source::Letters { min, max } => keys.letters = Some((min.into(), max.into())),
         Source::Words { count } => keys.words = Some(count),
@@ -206,7 +307,14 @@ pub(in crate::workloads) fn words(feeder: &Feeder) -> String {
     let what = match &feeder.source {
         Source::Range { first, last } => format!("{first} to {last}"),
         Source::Values(values) => format!("{} values", count_u32(values.len())),
-        Source::Table { rows, .. } => format!("{} rows", count_u32(rows.len())),
+        Source::Table { rows, secret, .. } => match secret {
+            None => format!("{} rows", count_u32(rows.len())),
+            Some(secret) => format!(
+                "{} rows, {} secret",
+                count_u32(rows.len()),
+                secret.names.join(" and ")
+            ),
+        },
         Source::Letters { min, max } => format!("{min} to {max} letters"),
         Source::Words { count } => format!("{count} words"),
         Source::Id => "ids".to_owned(),

@@ -64,6 +64,7 @@ pub(in crate::workloads) fn parse_alone<K, C: Content, U>(
     let file = CompanionText {
         padded: text,
         start: 0,
+        place: None,
     };
     let content = content_of(file, pauses(&mut keys), &mut context);
     let wanted = content

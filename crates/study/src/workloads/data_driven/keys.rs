@@ -99,6 +99,12 @@ keys! {
         /// File of comma-separated values whose first line names the columns, relative to the file
         /// of this key.
         csv: Text = Text { most: 500, lines: false, example: "users.csv" }, Optional("none");
+        /// Names of columns of `csv` whose values are kept nowhere, such as passwords: they are
+        /// read anew by who drives the users, and masked wherever an answer repeats them.
+        secret: Values<Read<String>> = Values { kind: NAME, most: MOST }, Optional("none");
+        /// Where the values of `secret` columns are, beside `rows` that lack them: a path from the
+        /// root. With `csv` it is the path of that file.
+        secret_file: Text = Text { most: 4095, lines: false, example: "/home/ann/users.csv" }, Optional("none");
         /// Names of the columns of `rows`.
         columns: Values<Read<String>> = Values { kind: NAME, most: MOST }, Optional("none");
         /// Rows of a table, each a list of texts.

@@ -1,7 +1,6 @@
 //! What workloads as data share in a study: kinds of values, sources of values, the mix, workload
 //! files.
 
-pub(super) mod csv;
 pub(super) mod feeders;
 pub(super) mod file;
 pub(super) mod keys;

@@ -70,6 +70,7 @@ fn files(shop: &str) -> [Companion; 2] {
         ("w/people.csv", "name,city\nann,Bonn\nbob,\"Ulm, \"\n"),
     ]
     .map(|(name, text)| Companion {
+        place: None,
         name: name.to_owned(),
         content: CompanionContent::Text(text.to_owned()),
     })
@@ -120,6 +121,7 @@ fn a_workload_file_is_read_whole() {
                 vec!["ann".to_owned(), "Bonn".to_owned()],
                 vec!["bob".to_owned(), "Ulm, ".to_owned()],
             ],
+            secret: None,
         }
     );
     assert_eq!(workload.feeders[1].order, Order::Once);
@@ -201,6 +203,56 @@ fn a_workload_file_is_read_by_itself_too() {
         list.is_some_and(|problem| problem.message.contains("does not begin with")),
         "{refused}"
     );
+}
+
+/// The shop with the cities of its people as secrets, in a file at `place`.
+fn secret_shop(place: Option<&str>, secret: &str, people: &str) -> Result<HttpUse, Problems> {
+    let file = Companion {
+        name: "people.csv".to_owned(),
+        place: place.map(str::to_owned),
+        content: CompanionContent::Text(people.to_owned()),
+    };
+    let shop = SHOP.replace("per = \"session\"", secret);
+    HttpUse::parse_file("shop.toml", &shop, &[file])
+}
+
+#[test]
+fn of_secret_columns_the_plan_has_their_place_alone() {
+    const PEOPLE: &str = "name,city\nann,Bonn\nbob,Ulm\n";
+    let read = |place, secret| secret_shop(place, secret, PEOPLE);
+    let wanted = read(Some("/home/my site/people.csv"), "secret = [\"city\"]")
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let feeder = &wanted.workload.feeders[0];
+    let Source::Table { rows, .. } = &feeder.source else {
+        panic!("{feeder:?}");
+    };
+    assert_eq!(rows, &[["ann", ""], ["bob", ""]]);
+    let secret = feeder.secret().expect("secret columns");
+    assert_eq!(
+        (&secret.names[..], &*secret.file),
+        (&["city".to_owned()][..], "/home/my site/people.csv")
+    );
+    let refused = |place, secret| read(place, secret).expect_err("refused").to_string();
+    let said = refused(Some("/people.csv"), "secret = [\"town\"]");
+    assert!(said.contains("no column `town`"), "{said}");
+    let said = refused(None, "secret = [\"city\"]");
+    assert!(said.contains("no file of this host"), "{said}");
+}
+
+#[test]
+fn a_refusal_says_no_secret() {
+    for people in [
+        "ann,Bo nn\nbob,Ulm\n",
+        "ann,Bonn\nbob,Ulm\n",
+        "name,city\nann,Bonn,x\n",
+    ] {
+        let refused = secret_shop(Some("/people.csv"), "secret = [\"city\"]", people);
+        let said = refused.expect_err("refused").to_string();
+        assert!(!said.contains("nn\n") && !said.contains("Bo"), "{said}");
+    }
+    let inline = SHOP.replace("order = \"once\"", "secret = [\"number\"]");
+    let said = HttpUse::parse_file("shop.toml", &inline, &files("")).expect_err("refused");
+    assert!(said.to_string().contains("only columns of `csv`"), "{said}");
 }
 
 /// A workload of these lines in a study.

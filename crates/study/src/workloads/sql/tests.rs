@@ -48,6 +48,7 @@ const TABLES: &str = "CREATE TABLE notes (id INTEGER, title TEXT);\n-- none\n\
 
 fn document(notes: &str, tables: &str) -> Result<Document, Problems> {
     let files = [("w/notes.toml", notes), ("w/tables.sql", tables)].map(|(name, text)| Companion {
+        place: None,
         name: name.to_owned(),
         content: CompanionContent::Text(text.to_owned()),
     });

@@ -84,6 +84,8 @@ pub fn dry_run(config: &DryRun, stop: &AtomicBool) -> Result<DryRunReport, Drive
         operation.body_limit = operation.body_limit.min(MOST_BODY);
     }
     script.check().map_err(DriverError::from)?;
+    let mut marked = rookery_driver::Secrets::default();
+    marked.reveal(&mut script.workload.feeders)?;
     let mut site =
         HttpSite::new(&script, config.target, Population::Users(1)).map_err(DriverError::from)?;
     for operation in &mut site.compiled.operations {
@@ -109,7 +111,7 @@ pub fn dry_run(config: &DryRun, stop: &AtomicBool) -> Result<DryRunReport, Drive
                 worker.sweep(worker.clock().now());
             }
         });
-        DryUser::new(Rc::new(site), client, config.seed)
+        DryUser::new(Rc::new(site), client, config.seed, Secrets::new(marked))
             .walk(stop)
             .await
     }))
@@ -142,12 +144,12 @@ struct DryUser {
 }
 
 impl DryUser {
-    fn new(site: Rc<HttpSite>, client: Client, seed: u64) -> Self {
+    fn new(site: Rc<HttpSite>, client: Client, seed: u64, secrets: Secrets) -> Self {
         Self {
             visitor: Visitor::new(Rc::clone(&site), seed, 0, 0),
             site,
             client,
-            secrets: Secrets::default(),
+            secrets,
         }
     }
 

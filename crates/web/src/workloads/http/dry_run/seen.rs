@@ -2,8 +2,9 @@
 
 use rookery_cast::count_u32;
 use rookery_driver::Fault;
-use rookery_workload::http::{
-    Capture, CaptureSource, Check, HttpOperation, MASK, is_secret, without_secrets,
+use rookery_workload::{
+    data_driven::MASK,
+    http::{Capture, CaptureSource, Check, HttpOperation, is_secret, without_secrets},
 };
 use serde::Serialize;
 
@@ -152,9 +153,21 @@ pub struct TriedFault {
 
 /// Values that are masked wherever they stand.
 #[derive(Debug, Default)]
-pub(super) struct Secrets(Vec<String>);
+pub(super) struct Secrets {
+    /// Those that are known by their names.
+    learned: Vec<String>,
+    /// Those that the workload marks.
+    marked: rookery_driver::Secrets,
+}
 
 impl Secrets {
+    pub(super) fn new(marked: rookery_driver::Secrets) -> Self {
+        Self {
+            learned: Vec::new(),
+            marked,
+        }
+    }
+
     /// Learns the secrets that the user has after an operation: captures, data, cookies.
     pub(super) fn learn(&mut self, site: &HttpSite, visitor: &Visitor, described: &HttpOperation) {
         let names = site.workload.values();
@@ -185,16 +198,19 @@ impl Secrets {
 
     fn add(&mut self, value: &[u8]) {
         let value = String::from_utf8_lossy(value).into_owned();
-        if value.len() >= SHORTEST_SECRET && !self.0.contains(&value) {
-            self.0.push(value);
+        if value.len() >= SHORTEST_SECRET && !self.learned.contains(&value) {
+            self.learned.push(value);
             // One secret may hold another.
-            self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+            self.learned
+                .sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         }
     }
 
     fn mask(&self, text: &str) -> String {
-        let all = self.0.iter();
-        all.fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
+        let all = self.learned.iter();
+        all.fold(self.marked.mask(text), |text, secret| {
+            text.replace(secret, MASK)
+        })
     }
 }
 

@@ -2,42 +2,63 @@
 
 use thiserror::Error;
 
+use super::is_name;
+
 /// Most rows of a table, and most columns.
 const MOST_ROWS: usize = 10_000;
 const MOST_COLUMNS: usize = 64;
+/// So many characters of a wrong name are shown.
+const MOST_SHOWN: usize = 40;
 
 /// A text that is no table.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(in crate::workloads) enum CsvError {
+pub enum CsvError {
+    /// A quote that no other one closes.
     #[error("line {0} ends within quotes")]
     OpenQuote(usize),
+    /// A value goes on behind its closing quote.
     #[error("line {line}: something follows the closing quote of value {value}")]
-    BehindQuote { line: usize, value: usize },
+    BehindQuote {
+        /// The line, from 1.
+        line: usize,
+        /// The value in it, from 1.
+        value: usize,
+    },
+    /// A line of another length than the first.
     #[error("line {line} has {found} values, the first line names {expected} columns")]
     Shape {
+        /// The line, from 1.
         line: usize,
+        /// Values in it.
         found: usize,
+        /// Values of the first.
         expected: usize,
     },
+    /// The first line names no columns.
     #[error("`{0}` cannot be the name of a column; names have letters, digits, `_` and `-`")]
     Name(String),
+    /// Too much, or nothing.
     #[error("there are no columns, or more than {MOST_COLUMNS}, or more than {MOST_ROWS} rows")]
     Size,
 }
 
 /// Columns and rows.
-type Table = (Vec<String>, Vec<Vec<String>>);
+pub type Table = (Vec<String>, Vec<Vec<String>>);
 
 /// Reads a table whose first line names its columns. Empty lines are skipped.
-pub(in crate::workloads) fn table(text: &str) -> Result<Table, CsvError> {
+///
+/// # Errors
+/// With the line at which the text is no table, or has too much.
+pub fn table(text: &str) -> Result<Table, CsvError> {
     let mut lines = Lines {
         rest: text.trim_start_matches('\u{feff}'),
         line: 0,
     };
     let columns = lines.next_record()?.unwrap_or_default();
     for name in &columns {
-        if !rookery_workload::data_driven::is_name(name) || name.contains('.') {
-            return Err(CsvError::Name(crate::source::printable(name, 40)));
+        if !is_name(name) || name.contains('.') {
+            let shown = name.chars().take(MOST_SHOWN).flat_map(char::escape_debug);
+            return Err(CsvError::Name(shown.collect()));
         }
     }
     let mut rows = Vec::new();
