@@ -42,6 +42,7 @@ mod sample;
 mod search;
 mod storage;
 mod storage_faults;
+mod storage_roles;
 mod stored;
 mod swap;
 mod template;

@@ -508,6 +508,7 @@ fn storage(kind: GuestKind) -> impl Strategy<Value = StorageUse> {
     (option::of(volume()), limits, any::<bool>()).prop_map(move |(volume, limits, ceiling)| {
         StorageUse {
             volume: volume.filter(|_| !matches!(kind, GuestKind::Fake | GuestKind::Vm)),
+            roles: BTreeMap::new(),
             limits,
             ceiling: ceiling && kind != GuestKind::Fake,
         }

@@ -1,6 +1,7 @@
 //! One virtual machine.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -227,6 +228,8 @@ impl VmGuest {
             run: "/run".to_owned(),
             program: format!("/{PROGRAM}"),
             listen: SocketAddr::from((self.plug.inside, self.spec.port)),
+            // Machines have one disk.
+            roles: BTreeMap::new(),
         };
         let loader = self.loader.then(|| {
             [
