@@ -10,9 +10,9 @@ use std::{
 
 use super::storage::left;
 use crate::common::{
-    Place, measured,
+    Place, code, measured,
     orderentry::{assert_audits, database_tests, tiny},
-    root_tests,
+    root_tests, text,
 };
 
 /// A log and temporary files on volumes of their own; the log's file lies in `disk`, and its writes
@@ -50,8 +50,8 @@ fn run_with_roles(stack: &str, guest: &str, log: &str, settings: &[&str]) {
     let place = Place::among_others();
     let disk = place.dir.path().join("disk");
     fs::create_dir(&disk).expect("made");
-    let text = tiny(stack, guest, 1).replace("[host]", &roles(&disk, guest == "container"));
-    let study = place.study("roles.toml", &text);
+    let text_of = tiny(stack, guest, 1).replace("[host]", &roles(&disk, guest == "container"));
+    let study = place.study("roles.toml", &text_of);
     let mut child = place
         .rookery(&["run", &study, "-q"])
         .stdout(Stdio::null())
@@ -138,11 +138,11 @@ fn databases_are_loaded_onto_their_volumes() {
         let place = Place::among_others();
         let disk = place.dir.path().join("disk");
         fs::create_dir(&disk).expect("made");
-        let text = tiny(stack, "container", 1)
+        let text_of = tiny(stack, "container", 1)
             .replace("users = 3\n", "")
             .replace("[load]", "[measure]\nload_time = true\n\n[load]")
             .replace("[host]", &roles(&disk, true));
-        let (_, run) = place.done("load.toml", &text);
+        let (_, run) = place.done("load.toml", &text_of);
         assert!(
             run["loads"].to_string().contains("\"g1\""),
             "{}",
@@ -150,4 +150,41 @@ fn databases_are_loaded_onto_their_volumes() {
         );
         assert_eq!(left(&place), [""; 0]);
     }
+}
+
+#[test]
+fn the_plan_shows_roles_and_the_disk_of_each_directory() {
+    let place = Place::among_others();
+    let disk = place.dir.path().join("disk");
+    let text_of = tiny("mariadb", "container", 2).replace("[host]", &roles(&disk, true));
+    let study = place.study("plan.toml", &text_of);
+    let plan = place
+        .rookery(&["plan", &study, "--anyway"])
+        .output()
+        .expect("rookery starts");
+    let said = text(&plan.stdout);
+    let disk = disk.display();
+    for line in [
+        format!(
+            "storage of the log: a volume for each guest, 400 MiB each, ext4, in {disk}, noatime, \
+             host cache off, at most 5000 writes/s each"
+        ),
+        "storage of the temporary files: a volume for each guest, 64 MiB each, ext4, relatime, \
+         host cache off"
+            .to_owned(),
+        format!("of disk, 800 MiB in {disk}"),
+    ] {
+        assert!(said.contains(&line), "{line}\n{said}");
+    }
+    let lamp = place.study("sample.toml", &text_of.replace("\"mariadb\"", "\"sqlite\""));
+    let refused = place
+        .rookery(&["check", "--file-only", &lamp])
+        .output()
+        .expect("rookery starts");
+    assert_eq!(code(&refused), 3);
+    let said = text(&refused.stderr);
+    assert!(
+        said.contains("the SQLite stack has none of that") && said.contains("help: "),
+        "{said}"
+    );
 }
