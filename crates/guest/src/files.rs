@@ -2,6 +2,7 @@
 //! its address replaced.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, Write as _},
     net::SocketAddr,
@@ -10,6 +11,7 @@ use std::{
 };
 
 use rookery_host::without_links;
+use rookery_study::StorageRole;
 
 use crate::{
     paths::{named, open_directory, remove_tree},
@@ -27,6 +29,8 @@ pub(crate) struct GuestPaths {
     pub(crate) run: String,
     pub(crate) program: String,
     pub(crate) listen: SocketAddr,
+    /// Directories of roles on volumes of their own.
+    pub(crate) roles: BTreeMap<StorageRole, String>,
 }
 
 impl GuestPaths {
@@ -77,7 +81,11 @@ impl GuestPaths {
             "address" => self.listen.ip().to_string(),
             "port" => self.listen.port().to_string(),
             "listen" => self.listen.to_string(),
-            _ => return None,
+            _ => {
+                let mut roles = self.roles.iter();
+                let (_, directory) = roles.find(|(role, _)| role.name() == word)?;
+                directory.clone()
+            }
         })
     }
 }
@@ -137,17 +145,18 @@ mod tests {
             run: "/run".into(),
             program: "/program".into(),
             listen: "10.77.0.1:8080".parse().expect("address"),
+            roles: BTreeMap::from([(StorageRole::Log, "/volumes/log".into())]),
         }
     }
 
     #[test]
     fn only_the_known_words_are_replaced_and_only_once() {
-        let text = "{data} {conf}/x {run} {program} {address}|{port}|{listen} {} {other} {{port}} \
-                    if (1) { echo '{$a}'; } {port";
+        let text = "{data} {conf}/x {run} {program} {address}|{port}|{listen} {} {other} {log} {temporary} \
+                    {{port}} if (1) { echo '{$a}'; } {port";
         assert_eq!(
             own_paths().filled(text),
-            "/d{run} /conf/x /run /program 10.77.0.1|8080|10.77.0.1:8080 {} {other} {8080} if (1) \
-             { echo '{$a}'; } {port"
+            "/d{run} /conf/x /run /program 10.77.0.1|8080|10.77.0.1:8080 {} {other} /volumes/log {temporary} \
+             {8080} if (1) { echo '{$a}'; } {port"
         );
     }
 

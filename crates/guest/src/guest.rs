@@ -8,7 +8,7 @@ use crate::{
     counters::MachineProbe,
     error::{GuestError, StepError},
     health::Health,
-    storage::{InForce, VolumeFault, VolumeLook},
+    storage::{InForce, RoleDirectory, VolumeFault, VolumeLook},
 };
 
 /// What is attempted where a command of the user is run.
@@ -92,7 +92,12 @@ pub trait Guest: Send {
     fn in_force(&self) -> Vec<InForce> {
         Vec::new()
     }
-    /// What is wrong with the volume that holds its data; `None` where nothing is seen to be, and of
+    /// Directories on volumes beside that of its data, by role; none where all of it lies with the
+    /// data.
+    fn role_directories(&self) -> Vec<RoleDirectory> {
+        Vec::new()
+    }
+    /// What is wrong with a volume of it; `None` where nothing is seen to be, and of
     /// guests that have none.
     fn volume_fault(&self, look: VolumeLook) -> Option<VolumeFault> {
         let _ = look;

@@ -17,7 +17,7 @@ use crate::{
     paths::RunDirs,
     registry::{Registration, Registry},
     spec::GuestSpec,
-    storage::{Provision, Volume},
+    storage::{ProvidedVolumes, Provision, Volume},
     swap::{DeviceContext, SwapDevice},
     sweep::{KindSweeps, discover, sweep, tidy},
     template::{self, Patience, Recipe, Template, make_templates},
@@ -196,23 +196,29 @@ impl LabCore {
         SwapDevice::make(context, name, kind, size_mib)
     }
 
-    /// The volume that is to hold the data of a guest, if one is.
+    /// The volumes that are to hold what a guest keeps.
     ///
     /// # Errors
-    /// When the lab has none of that name.
-    pub(crate) fn provided_volume(
+    /// When the lab has none of a name.
+    pub(crate) fn provided_volumes(
         &self,
         spec: &GuestSpec,
         provision: &Provision,
-    ) -> Result<Option<Arc<Volume>>, GuestError> {
-        let Some(name) = &provision.volume else {
-            return Ok(None);
-        };
+    ) -> Result<ProvidedVolumes, GuestError> {
         let volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
-        let volume = volumes.get(name).and_then(Weak::upgrade);
-        volume.map(Some).ok_or_else(|| {
-            let error = StepError::Refused(format!("the lab has no volume `{name}`"));
-            GuestError::in_guest(&spec.name, "finding its volume", error)
+        let find = |name: &String| {
+            let volume = volumes.get(name).and_then(Weak::upgrade);
+            volume.ok_or_else(|| {
+                let error = StepError::Refused(format!("the lab has no volume `{name}`"));
+                GuestError::in_guest(&spec.name, "finding its volume", error)
+            })
+        };
+        let roles = provision.roles.iter();
+        Ok(ProvidedVolumes {
+            data: provision.volume.as_ref().map(find).transpose()?,
+            roles: roles
+                .map(|(role, provided)| Ok((*role, find(&provided.volume)?)))
+                .collect::<Result<_, GuestError>>()?,
         })
     }
 

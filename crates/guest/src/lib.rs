@@ -70,12 +70,15 @@ pub use rookery_host::{
     io::IoLimits,
     volume::{AccessTimes, FileSystem, JournalMode, VolumeSpec},
 };
+pub use rookery_study::StorageRole;
 pub use rookery_study::vm_shape::{
     Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network,
     NetworkShape, Pins, Pool, VmShape,
 };
 pub use spec::{CpuTime, FileReaders, GuestFile, GuestSpec, GuestUser};
-pub use storage::{InForce, Provision, Volume, VolumeFault, VolumeLook};
+pub use storage::{
+    InForce, Provision, RoleDirectory, RoleProvision, Volume, VolumeFault, VolumeLook,
+};
 pub use swap::SwapDevice;
 pub use template::{
     Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,

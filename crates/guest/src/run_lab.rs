@@ -13,7 +13,7 @@ use crate::{
     lab::{Lab, Progress},
     lab_core::LabCore,
     spec::{GuestSpec, check_spec},
-    storage::{Provision, Volume},
+    storage::{ProvidedVolumes, Provision, Volume},
     swap::SwapDevice,
     template::{self, Patience, Recipe, Template},
 };
@@ -50,8 +50,8 @@ pub(crate) trait GuestMaker: Send + Sync {
         Ok(())
     }
 
-    /// Clone a template into a new guest. Specification and template are checked already; `volume`
-    /// is the one that the provision names.
+    /// Clone a template into a new guest. Specification and template are checked already; `volumes`
+    /// are those that the provision names.
     ///
     /// # Errors
     /// See [`Lab::create_with`].
@@ -61,7 +61,7 @@ pub(crate) trait GuestMaker: Send + Sync {
         template: &Template,
         spec: &GuestSpec,
         provision: &Provision,
-        volume: Option<Arc<Volume>>,
+        volumes: ProvidedVolumes,
     ) -> Result<Box<dyn Guest>, GuestError>;
 
     /// End what serves the guests, before what they left is swept.
@@ -127,9 +127,9 @@ impl<M: GuestMaker> Lab for RunLab<M> {
     ) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
         template::check_top(template, &spec.name)?;
-        let volume = self.core.provided_volume(spec, provision)?;
+        let volumes = self.core.provided_volumes(spec, provision)?;
         self.maker
-            .make(&self.core, template, spec, provision, volume)
+            .make(&self.core, template, spec, provision, volumes)
     }
 
     #[instrument(level = "debug", skip_all, err(level = "debug"))]

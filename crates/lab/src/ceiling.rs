@@ -5,6 +5,7 @@ use std::{
     borrow::Cow,
     fs::{self, File},
     io::{self, Read as _},
+    iter,
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::{
@@ -19,7 +20,7 @@ use rookery_host::{
     fio::{BLOCKS_KIB, Ceiling, CeilingPoint, PATTERNS, Sweep, sweep},
     io::{check_throttle, disk_of, limit, make_group},
 };
-use rookery_study::{Plan, StorageUse, Study, Variant};
+use rookery_study::{Plan, StorageRole, StorageUse, Variant, VolumeUse};
 
 use crate::{
     error::LabError,
@@ -138,8 +139,8 @@ impl Gauge {
         pool: &Pool<'_>,
         listener: &mut CeilingListener<'_>,
     ) -> Result<Ceiling, LabError> {
-        let limits = pool.study.storage.limits;
-        let Some(volume) = pool.storage.volume.as_ref().filter(|volume| !volume.raw) else {
+        let limits = *pool.limits;
+        let Some(volume) = pool.volume.filter(|volume| !volume.raw) else {
             let words = format!("the directory of runs{}", limit_words(&limits));
             let disk = || disk_of(dir.path()).map_err(LabError::Limits);
             let device = if limits.is_none() {
@@ -233,10 +234,11 @@ pub(crate) fn measure_run(
         .map_err(|error| LabError::file("keep what the storage can do", &kept, error))
 }
 
-/// One pool of a plan, as large as its largest volume.
+/// One pool of a plan, as large as its largest volume: that of data, or of a role beside them.
+#[derive(Debug)]
 struct Pool<'a> {
-    study: &'a Study,
-    storage: &'a StorageUse,
+    volume: Option<&'a VolumeUse>,
+    limits: &'a IoLimits,
     size_mib: u64,
 }
 
@@ -245,15 +247,28 @@ fn pools(plan: &Plan) -> Vec<Pool<'_>> {
     let mut found: Vec<Pool<'_>> = Vec::new();
     let parts = plan.points.iter().flat_map(|point| plan.parts(point));
     for (part, study) in parts {
-        let storage = &study.storage;
-        let size_mib = part.only_group().volume_mib;
-        match found.iter_mut().find(|pool| pool.storage == storage) {
-            Some(pool) => pool.size_mib = pool.size_mib.max(size_mib),
-            None => found.push(Pool {
-                study,
-                storage,
-                size_mib,
-            }),
+        let StorageUse {
+            volume,
+            roles,
+            limits,
+            ..
+        } = &study.storage;
+        let beside = roles.iter();
+        let beside =
+            beside.map(|(role, role_use)| (*role, Some(&role_use.volume), &role_use.limits));
+        for (role, volume, limits) in
+            iter::once((StorageRole::Data, volume.as_ref(), limits)).chain(beside)
+        {
+            let size_mib = part.only_group().volumes_mib.mib(role);
+            let same = |pool: &&mut Pool<'_>| pool.volume == volume && pool.limits == limits;
+            match found.iter_mut().find(same) {
+                Some(pool) => pool.size_mib = pool.size_mib.max(size_mib),
+                None => found.push(Pool {
+                    volume,
+                    limits,
+                    size_mib,
+                }),
+            }
         }
     }
     found
@@ -344,10 +359,7 @@ mod tests {
             [600, 600],
             "two of four variants"
         );
-        assert_eq!(
-            limit_words(&pools[0].study.storage.limits),
-            "; at most 100 reads/s"
-        );
+        assert_eq!(limit_words(pools[0].limits), "; at most 100 reads/s");
         assert_eq!(limit_words(&IoLimits::default()), "");
     }
 }

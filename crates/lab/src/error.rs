@@ -57,6 +57,9 @@ pub enum LabError {
     /// I/O cannot be limited here.
     #[error("I/O cannot be limited: {0}")]
     Limits(#[source] HostError),
+    /// A file system on which volumes are to lie has no room for them.
+    #[error(transparent)]
+    Disk(HostError),
     /// A volume was made and is not there.
     #[error("a volume that was made is not mounted")]
     NotMounted,
@@ -304,7 +307,7 @@ impl Diagnosis for LabError {
             Self::Setting { source, .. } => source.code(),
             Self::Fio(error) => error.code(),
             Self::Iperf(error) => error.code(),
-            Self::Limits(error) => error.code(),
+            Self::Limits(error) | Self::Disk(error) => error.code(),
             Self::NotMounted => "host::storage",
             Self::NothingToRehearse | Self::NeedsDatabase | Self::NotSimulated => "lab::stack",
             Self::Stack(error) => error.code(),
@@ -340,7 +343,7 @@ impl Diagnosis for LabError {
             Self::Setting { source, .. } => source.place(),
             Self::Fio(error) => error.place(),
             Self::Iperf(error) => error.place(),
-            Self::Limits(error) => error.place(),
+            Self::Limits(error) | Self::Disk(error) => error.place(),
             Self::Stack(error) => error.place(),
             Self::Guest(error) | Self::Left(error) => error.place(),
             Self::Driver(error) => error.place(),
@@ -366,7 +369,7 @@ impl Diagnosis for LabError {
             Self::Settings(error) => return error.help(),
             Self::Fio(error) => return error.help(),
             Self::Iperf(error) => return error.help(),
-            Self::Limits(error) => return error.help(),
+            Self::Limits(error) | Self::Disk(error) => return error.help(),
             Self::Guest(error) => return error.help(),
             Self::Store(error) => return error.help(),
             Self::Profile(error) => return error.help(),

@@ -13,7 +13,7 @@ use rookery_host::{
 use rookery_store::HostDescription;
 use rookery_study::{HostFacts, Plan, Variant};
 
-use crate::{error::LabError, host_settings::check_profile, storage, tiers::part_of};
+use crate::{disks, error::LabError, host_settings::check_profile, storage, tiers::part_of};
 
 /// Whether this host can run what is planned, with `templates` as far as they are built, and
 /// whether the settings that are asked of the guests make sense. Changes nothing.
@@ -34,6 +34,7 @@ pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
         let packet_cpus = study.guest.packets_on(&plan.guest_cpus, &plan.guest_cpus);
         rookery_guest::check_network(&study.guest.lab, &packet_cpus)?;
     }
+    disks::check(&plan.estimate, None)?;
     for point in &plan.points {
         for (index, (part, study)) in plan.parts(point).into_iter().enumerate() {
             let of_stack = part_of(point, index);

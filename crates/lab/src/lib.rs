@@ -13,6 +13,7 @@ mod clock;
 mod common_start;
 mod conduct;
 mod context;
+mod disks;
 mod driver_start;
 mod elsewhere;
 mod error;

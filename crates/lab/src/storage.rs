@@ -7,17 +7,21 @@ use std::{
 };
 
 use rookery_guest::{
-    Guest, GuestError, Lab, Provision, Volume, VolumeSpec, check_storage, check_swap, refuse_tier,
+    Guest, GuestError, Lab, Provision, RoleProvision, Volume, VolumeSpec, check_storage,
+    check_swap, refuse_tier,
 };
 use rookery_host::{RealHost, fio};
 use rookery_study::{
-    FileSystem, GuestKind, Plan, PlannedGuest, Point, StorageUse, Study, Tier, Variant,
-    VolumeCache, VolumeUse,
+    FileSystem, GuestKind, Plan, PlannedGuest, Point, RoleUse, StorageRole, StorageUse, Study,
+    Tier, Variant, VolumeCache, VolumeUse,
 };
 
 use rookery_stack::EffectiveSetting;
 
-use crate::error::{LabError, TrialError};
+use crate::{
+    disks,
+    error::{LabError, TrialError},
+};
 
 /// Name of the volume that all guests of a trial share.
 const SHARED: &str = "shared";
@@ -30,6 +34,7 @@ const SHARED: &str = "shared";
 pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> {
     let StorageUse {
         volume,
+        roles,
         limits,
         ceiling,
     } = &study.storage;
@@ -38,6 +43,10 @@ pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> 
     }
     if let Some(Tier::Foreign(tier)) = volume.as_ref().map(|volume| volume.tier) {
         refuse_tier(study.guest.kind(), tier)?;
+    }
+    for role in roles.values() {
+        let spec = spec(&role.volume, u64::MAX >> 20, 0);
+        check_storage(study.guest.kind(), Some(&spec), &role.limits, None)?;
     }
     // The size was checked by the plan.
     let volume = volume
@@ -55,11 +64,13 @@ pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> 
     )?)
 }
 
-/// Whether the directory of runs can be limited where the study asks for it.
+/// Whether the directory of runs can be limited where the study asks for it, and all disks have
+/// room.
 ///
 /// # Errors
 /// See [`check`].
 pub(crate) fn check_runs(plan: &Plan, runs: &Path) -> Result<(), LabError> {
+    disks::check(&plan.estimate, Some(runs))?;
     plan.variants
         .iter()
         .flat_map(Variant::studies)
@@ -85,42 +96,62 @@ pub(crate) fn provisions(
     point: &Point,
     before: usize,
 ) -> Result<Provisions, TrialError> {
-    let volume = study.storage.volume.as_ref();
+    let StorageUse {
+        volume,
+        roles,
+        limits,
+        ..
+    } = &study.storage;
     let mut volumes = Vec::new();
-    let mut make = |name: &str, mib: u64, index: usize| -> Result<Option<String>, GuestError> {
-        let Some(volume) = volume else {
-            return Ok(None);
-        };
-        let made = lab.volume(name, &spec(volume, mib, index))?;
+    let mut make = |name: &str, spec: &VolumeSpec| -> Result<String, GuestError> {
+        let made = lab.volume(name, spec)?;
         let name = made.name().to_owned();
         volumes.push(made);
-        Ok(Some(name))
+        Ok(name)
     };
-    let shared = match volume.filter(|volume| volume.shared) {
-        Some(_) => make(
-            &match before {
+    let size = |guest: &PlannedGuest<'_>| guest.group.volumes_mib.mib(StorageRole::Data);
+    let shared = match volume.as_ref().filter(|volume| volume.shared) {
+        Some(volume) => {
+            let name = match before {
                 0 => SHARED.to_owned(),
                 before => format!("{SHARED}{before}"),
-            },
-            point.each_guest().map(|guest| guest.group.volume_mib).sum(),
-            before,
-        )?,
+            };
+            let whole = point.each_guest().map(|guest| size(&guest)).sum();
+            Some(make(&name, &spec(volume, whole, before))?)
+        }
         None => None,
     };
     let of_guests = point
         .each_guest()
         .map(|guest| {
+            let (name, index) = (
+                format!("g{}", before + guest.index + 1),
+                before + guest.index,
+            );
+            let data = match (&shared, volume) {
+                (Some(shared), _) => Some(shared.clone()),
+                (None, Some(volume)) => Some(make(&name, &spec(volume, size(&guest), index))?),
+                (None, None) => None,
+            };
+            let of_role = |(role, wanted): (&StorageRole, &RoleUse)| {
+                let mib = guest.group.volumes_mib.mib(*role);
+                let name = format!("{name}-{}", role.name());
+                Ok((
+                    *role,
+                    RoleProvision {
+                        volume: make(&name, &spec(&wanted.volume, mib, index))?,
+                        limits: wanted.limits,
+                    },
+                ))
+            };
             Ok(Provision {
                 nodes: nodes_of(study, guest),
-                volume: match &shared {
-                    Some(shared) => Some(shared.clone()),
-                    None => make(
-                        &format!("g{}", before + guest.index + 1),
-                        guest.group.volume_mib,
-                        before + guest.index,
-                    )?,
-                },
-                limits: study.storage.limits,
+                volume: data,
+                roles: roles
+                    .iter()
+                    .map(of_role)
+                    .collect::<Result<_, GuestError>>()?,
+                limits: *limits,
             })
         })
         .collect::<Result<_, TrialError>>()?;

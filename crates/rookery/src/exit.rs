@@ -277,6 +277,7 @@ impl From<LabError> for Failure {
             | LabError::Fio(_)
             | LabError::Iperf(_)
             | LabError::Limits(_)
+            | LabError::Disk(_)
             | LabError::OtherCpus { .. }
             | LabError::NoLabLeft
             | LabError::Elsewhere { .. }

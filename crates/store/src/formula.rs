@@ -1,6 +1,6 @@
 //! A run made by formula, for tests.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use rookery_stats::{
     ArrivalCounts, CpuParts, DatabaseLoad, DriverQuality, ErrorClass, ErrorExample, ErrorTally,
@@ -88,7 +88,7 @@ fn plan() -> Plan {
             database: rookery_study::PointData::Dvdstore("10MB".parse().expect("a size")),
             pins: vec![vec![0]; guests as usize],
             nodes: Vec::new(),
-            volume_mib: 0,
+            volumes_mib: rookery_study::VolumeSizes::default(),
             callers: rookery_study::Callers::Users,
         }],
     };
@@ -125,6 +125,7 @@ fn plan() -> Plan {
             duration: Duration::from_secs(60),
             memory_mib: 640,
             disk_mib: 100,
+            elsewhere_mib: BTreeMap::new(),
         },
         notes: vec!["bare guests do not enforce their memory limit".to_owned()],
     }

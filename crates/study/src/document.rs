@@ -248,7 +248,7 @@ impl Study {
         });
         if made {
             section(sections::STORAGE, &|out| {
-                StorageKeys::of(&self.storage).write(out)
+                StorageKeys::write_storage(&self.storage, out)
             });
             let mut network = String::new();
             NetworkKeys::of(&self.guest).write(&mut network);

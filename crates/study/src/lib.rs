@@ -91,8 +91,8 @@ pub use stack_use::{
     SimulatedUse, StackKind, StackUse, TuningProfile, WebServer,
 };
 pub use storage_use::{
-    AccessTimes, BlockSize, FileSystem, ForeignTier, IoLimits, JournalMode, StorageUse, Tier,
-    VolumeCache, VolumeUse,
+    AccessTimes, BlockSize, FileSystem, ForeignTier, IoLimits, JournalMode, RoleUse, StorageRole,
+    StorageUse, Tier, VolumeCache, VolumeSizes, VolumeUse,
 };
 pub use values::{
     Arrivals, BUDGETS, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape,

@@ -27,6 +27,9 @@ pub struct LinkShape {
     pub bridge_mtu: u32,
     /// What the interfaces of the link do for the kernel.
     pub offloads: Offloads,
+    /// Packets that its interfaces gather before they hand them on (`rx-frames` of `ethtool -C`);
+    /// `None` = as the kernel has it.
+    pub coalesce: Option<u32>,
     /// Most that passes the link in each direction; `None` = no limit.
     pub rate_limit: Option<RateLimit>,
     /// What a longer way would do to packets, in each direction.
@@ -40,6 +43,7 @@ impl Default for LinkShape {
             mtu: Self::USUAL_MTU,
             bridge_mtu: Self::USUAL_MTU,
             offloads: Offloads::default(),
+            coalesce: None,
             rate_limit: None,
             impairment: Impairment::default(),
         }

@@ -2,12 +2,14 @@
 
 mod wish;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use rookery_stats::HostSize;
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, CpuSet, Design, Load, Over, PointData, Study, Variables, Vcpus, shares};
+use crate::{
+    Amount, CpuSet, Design, Load, Over, PointData, Study, Variables, Vcpus, VolumeSizes, shares,
+};
 
 pub use wish::{ChosenTimes, WishPlan, WishTimes};
 
@@ -86,13 +88,24 @@ impl Factor {
     }
 }
 
-/// Limits on I/O: the key, and what is counted.
+/// Limits on I/O: the last part of the key, and what is counted.
 const LIMITS: [(&str, &str); 4] = [
-    ("storage.read_iops", "reads/s"),
-    ("storage.write_iops", "writes/s"),
-    ("storage.read_bps", "read/s"),
-    ("storage.write_bps", "written/s"),
+    ("read_iops", "reads/s"),
+    ("write_iops", "writes/s"),
+    ("read_bps", "read/s"),
+    ("write_bps", "written/s"),
 ];
+
+/// What a key limits: nothing, or the role before what is counted, as in `log writes/s`.
+fn limited(key: &str) -> Option<(String, &'static str)> {
+    let key = key.strip_prefix("storage.")?;
+    let (role, name) = match key.split_once('.') {
+        Some((role, name)) => (format!("{role} "), name),
+        None => (String::new(), key),
+    };
+    let (_, unit) = LIMITS.iter().find(|(limit, _)| *limit == name)?;
+    Some((role, unit))
+}
 
 impl Level {
     /// The key without its section: `tuning` of `stack.tuning`.
@@ -113,12 +126,13 @@ impl Level {
     /// assert_eq!(words("storage.write_iops", "150"), "limited to 150 writes/s");
     /// assert_eq!(words("storage.write_bps", "10MiB"), "limited to 10MiB written/s");
     /// assert_eq!(words("storage.write_iops", "none"), "writes/s not limited");
+    /// assert_eq!(words("storage.log.write_iops", "150"), "log limited to 150 writes/s");
     /// ```
     #[must_use]
     pub fn words(&self) -> String {
-        match LIMITS.iter().find(|(key, _)| *key == self.key) {
-            Some((_, unit)) if self.value == "none" => format!("{unit} not limited"),
-            Some((_, unit)) => format!("limited to {} {unit}", self.value),
+        match limited(&self.key) {
+            Some((role, unit)) if self.value == "none" => format!("{role}{unit} not limited"),
+            Some((role, unit)) => format!("{role}limited to {} {unit}", self.value),
             None => format!("{}={}", self.short_key(), self.value),
         }
     }
@@ -126,7 +140,7 @@ impl Level {
     /// Whether it limits I/O.
     #[must_use]
     pub fn is_limit_of_io(&self) -> bool {
-        LIMITS.iter().any(|(key, _)| *key == self.key)
+        limited(&self.key).is_some()
     }
 }
 
@@ -136,10 +150,6 @@ fn one() -> u32 {
 
 fn is_one(number: &u32) -> bool {
     *number == 1
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// Without the digits that nobody wrote.
@@ -228,9 +238,13 @@ pub struct GuestGroup {
     /// Memory nodes that each guest is bound to; empty where guests are not bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<CpuSet>,
-    /// Volume of each guest, MiB (its part of a shared one); 0 where there is none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub volume_mib: u64,
+    /// Volumes of each guest.
+    #[serde(
+        default,
+        alias = "volume_mib",
+        skip_serializing_if = "VolumeSizes::is_empty"
+    )]
+    pub volumes_mib: VolumeSizes,
     /// Who asks its guests for work.
     #[serde(default, skip_serializing_if = "Callers::are_users")]
     pub callers: Callers,
@@ -639,8 +653,11 @@ pub struct Estimate {
     pub duration: Duration,
     /// Most memory of all guests of one point, MiB.
     pub memory_mib: u64,
-    /// Disk of templates and of the largest point's clones, MiB.
+    /// Disk of templates and of the largest point's clones where runs are kept, MiB.
     pub disk_mib: u64,
+    /// The most that volumes of one point take in each other directory that the study names, MiB.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub elsewhere_mib: BTreeMap<String, u64>,
 }
 
 /// The whole plan.

@@ -17,6 +17,7 @@ use crate::{
     },
     source::Source,
     stack_use::{StackKind, StackUse},
+    storage_use::StorageRole,
     values::{GuestKind, GuestShape, Layout, Load, LoadModel, LoopType, Over},
     vm_shape::Pool,
     workloads::{Workload, WorkloadKind, stacks},
@@ -51,6 +52,7 @@ pub(crate) fn read_study(
     let layouts = build_layouts(&sections, source, context);
     check_search(&sections, context);
     check_storage(&sections, context);
+    check_roles(&sections, context);
     check_load_time(&sections, context);
     let study = Study {
         title: sections.root.title?,
@@ -88,7 +90,7 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
     let qos = QosSection::read(reader.section(sections::QOS), &operations).build();
     let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
     let mut guest = read_guest(reader.section(sections::GUEST));
-    let storage = section!(sections::STORAGE, StorageKeys).build(reader.context);
+    let storage = StorageKeys::read_storage(reader.section(sections::STORAGE));
     let network = section!(sections::NETWORK, NetworkKeys);
     if let Some(guest) = &mut guest {
         network.apply(guest, reader.context);
@@ -362,20 +364,77 @@ fn check_storage(sections: &Sections, context: &mut Context) {
         );
     }
     if volume.raw {
-        let stack = match sections.stack.as_ref().map(StackUse::kind) {
-            Some(StackKind::Embedded) | None => "embedded",
-            Some(StackKind::Lamp) => "LAMP",
-            Some(StackKind::Simulated) => "simulated",
-            Some(StackKind::Mariadb) => "MariaDB",
-            Some(StackKind::Postgresql) => "PostgreSQL",
-            Some(StackKind::Sqlite) => "SQLite",
-            Some(StackKind::Bundled) => "bundled",
-            Some(StackKind::External) => "external",
-            Some(StackKind::Image) => "image",
-        };
+        let stack = stack_words(sections);
         let message =
             format!("`storage.pool` is \"raw\", but the {stack} stack keeps its data in files");
         refuse("pool", message, "write `pool = \"volume\"` in [storage]");
+    }
+}
+
+/// The stack of a study in words.
+fn stack_words(sections: &Sections) -> &'static str {
+    match sections.stack.as_ref().map(StackUse::kind) {
+        Some(StackKind::Embedded) | None => "embedded",
+        Some(StackKind::Lamp) => "LAMP",
+        Some(StackKind::Simulated) => "simulated",
+        Some(StackKind::Mariadb) => "MariaDB",
+        Some(StackKind::Postgresql) => "PostgreSQL",
+        Some(StackKind::Sqlite) => "SQLite",
+        Some(StackKind::Bundled) => "bundled",
+        Some(StackKind::External) => "external",
+        Some(StackKind::Image) => "image",
+    }
+}
+
+/// Only servers that keep logs and temporary files apart from their data have volumes for them, and
+/// only guests whose files lie in directories of the host.
+fn check_roles(sections: &Sections, context: &mut Context) {
+    let (Some(storage), Some(guest)) = (&sections.storage, &sections.guest) else {
+        return;
+    };
+    let stack = sections.stack.as_ref().map(StackUse::kind);
+    for (role, role_use) in &storage.roles {
+        let path = format!("storage.{}", role.name());
+        let mut refuse = |path: &str, message: String, help: &str| {
+            let span = context.spans.nearest(path);
+            context.refuse::<()>(Code::Contradiction, span, message, help);
+        };
+        if !matches!(stack, Some(StackKind::Mariadb | StackKind::Postgresql)) {
+            let what = match role {
+                StorageRole::Log => "the log",
+                StorageRole::Data | StorageRole::Temporary => "the temporary files",
+            };
+            let message = format!(
+                "`{path}` is a volume for {what} of a database server, and the {} stack has none \
+                 of that",
+                stack_words(sections)
+            );
+            let help = "remove the section, or write `kind = \"mariadb\"` or `kind = \
+                        \"postgresql\"` in [stack]";
+            refuse(&path, message, help);
+            continue;
+        }
+        let without = match guest.kind() {
+            GuestKind::Bare | GuestKind::Container => None,
+            GuestKind::Vm => Some("machines have one disk"),
+            GuestKind::Fake => Some("fake guests keep no data"),
+            GuestKind::External => Some("nothing is made for a system that runs already"),
+        };
+        if let Some(why) = without {
+            let message = format!("`{path}` is a volume beside that of the data, and {why}");
+            let help = "remove the section, or write `kind = \"container\"` in [guest]";
+            refuse(&path, message, help);
+            continue;
+        }
+        let limits = role_use.limits.named();
+        if guest.kind() != GuestKind::Container
+            && let Some((key, _)) = limits.iter().find(|(_, limit)| limit.is_some())
+        {
+            let message =
+                format!("`{path}.{key}` limits I/O, and only containers can be held to that here");
+            let help = "write `kind = \"container\"` in [guest], or remove the limit";
+            refuse(&format!("{path}.{key}"), message, help);
+        }
     }
 }
 

@@ -1,22 +1,18 @@
 //! The plan as plain text, for the terminal.
 
 mod network;
+mod storage;
 mod wish;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use rookery_cast::truncate_u64;
 use rookery_text::{Table, wrapped};
 
 use crate::{
-    Callers, CpuTime, DatabaseUse, Design, Factor, GuestGroup, GuestKind, IoLimits, LampUse, Level,
-    Load, Order, Plan, Point, SettingValue, Study, Swap, Trial, Variant, VolumeCache, VolumeUse,
-    grammar::kinds::cpu_list, names::Named as _, plan::thousandth, source::printable,
-    time_text::plain_time,
+    Callers, CpuTime, DatabaseUse, Design, Factor, GuestGroup, GuestKind, LampUse, Level, Load,
+    Order, Plan, Point, SettingValue, Study, Swap, Trial, Variant, grammar::kinds::cpu_list,
+    names::Named as _, plan::thousandth, source::printable, time_text::plain_time,
 };
 
 /// Points, trials in their order, cost and notes of a plan, in lines of `width`, without colours.
@@ -177,134 +173,13 @@ fn write_setup(out: &mut String, plan: &Plan, study: &Study) {
     if let Some(database) = study.stack.database() {
         let _ = writeln!(out, "  {}", database_of(database, plan));
     }
-    if let Some(storage) = storage_of(study, plan) {
-        let _ = writeln!(out, "  {storage}");
+    for line in storage::lines(study, plan) {
+        let _ = writeln!(out, "  {line}");
     }
     let network = network::unusual(&study.guest, plan);
     if !network.is_empty() {
         let _ = writeln!(out, "  network: {}", network.join(", "));
     }
-}
-
-/// Over how many devices a volume goes, where it is more than one.
-fn striped(volume: &VolumeUse) -> Option<String> {
-    let devices = volume.tier.devices();
-    (devices > 1).then(|| format!("striped over {devices} devices"))
-}
-
-/// Where the files of volumes lie, where that is not the run's directory.
-fn directories(volume: &VolumeUse) -> Option<String> {
-    match volume.directories.as_slice() {
-        [] => None,
-        [one] => Some(format!("in {one}")),
-        all => Some(format!("dealt over {} directories", all.len())),
-    }
-}
-
-/// Volumes and limits on I/O, but for what is a factor; nothing where there is neither.
-fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
-    let given = |key: &str| {
-        !plan
-            .factors
-            .iter()
-            .any(|factor| factor.key == format!("storage.{key}"))
-    };
-    let mut parts = Vec::new();
-    if let Some(volume) = study.storage.volume.as_ref().filter(|_| given("pool")) {
-        let for_whom = if volume.shared {
-            "one volume for all guests"
-        } else {
-            "a volume for each guest"
-        };
-        let barriers = volume
-            .barriers
-            .map(|on| format!("barriers {}", if on { "on" } else { "off" }));
-        let sizes: BTreeSet<u64> = plan
-            .points
-            .iter()
-            .flat_map(|point| &point.groups)
-            .map(|group| group.volume_mib)
-            .filter(|size| *size > 0)
-            .collect();
-        let size = match (sizes.first(), sizes.last()) {
-            (Some(least), Some(most)) if least != most => format!("{least} to {most} MiB each"),
-            (Some(one), _) => format!("{one} MiB each"),
-            (None, _) => String::new(),
-        };
-        let optional = [
-            ("per", Some(for_whom.to_owned())),
-            ("size", Some(size).filter(|size| !size.is_empty())),
-            ("filesystem", Some(volume.filesystem.name().to_owned())),
-            ("tier", striped(volume)),
-            ("directories", directories(volume)),
-            ("atime", Some(volume.atime.name().to_owned())),
-            ("barriers", barriers),
-            (
-                "journal",
-                volume
-                    .journal
-                    .map(|journal| format!("journal {}", journal.name())),
-            ),
-            ("discard", volume.discard.then(|| "discard".to_owned())),
-            (
-                "commit",
-                volume
-                    .commit
-                    .map(|commit| format!("commit {}", plain_time(commit))),
-            ),
-            (
-                "cache",
-                Some(format!(
-                    "host cache {}",
-                    if volume.cache == VolumeCache::None {
-                        "off"
-                    } else {
-                        "on"
-                    }
-                )),
-            ),
-        ];
-        parts.extend(
-            optional
-                .into_iter()
-                .filter(|(key, _)| given(key))
-                .filter_map(|(_, text)| text),
-        );
-    }
-    let IoLimits {
-        read_iops,
-        write_iops,
-        read_bps,
-        write_bps,
-    } = study.storage.limits;
-    let limits = [
-        (
-            "read_iops",
-            read_iops.map(|limit| format!("at most {limit} reads/s each")),
-        ),
-        (
-            "write_iops",
-            write_iops.map(|limit| format!("at most {limit} writes/s each")),
-        ),
-        (
-            "read_bps",
-            read_bps.map(|limit| format!("at most {} MiB/s read each", limit >> 20)),
-        ),
-        (
-            "write_bps",
-            write_bps.map(|limit| format!("at most {} MiB/s written each", limit >> 20)),
-        ),
-    ];
-    parts.extend(
-        limits
-            .into_iter()
-            .filter(|(key, _)| given(key))
-            .filter_map(|(_, text)| text),
-    );
-    if study.storage.ceiling {
-        parts.push("its ceiling measured before the first trial".to_owned());
-    }
-    (!parts.is_empty()).then(|| format!("storage: {}", parts.join(", ")))
 }
 
 /// How LAMP is set up, but for what is a factor.
@@ -354,6 +229,8 @@ fn without_factors(
 const VARIANTS_SHOWN: usize = 32;
 const ALIASES_SHOWN: usize = 12;
 const ROWS_SHOWN: usize = 64;
+/// Most directories whose share of the disk is shown.
+const DIRECTORIES_SHOWN: usize = 4;
 
 /// Factors with their levels, the variants, and what the design cannot tell apart.
 fn write_factors(out: &mut String, plan: &Plan, width: usize) {
@@ -747,13 +624,21 @@ fn write_searches(out: &mut String, plan: &Plan, study: &Study) {
 
 fn write_cost(out: &mut String, plan: &Plan) {
     let estimate = &plan.estimate;
+    let elsewhere: String = estimate
+        .elsewhere_mib
+        .iter()
+        .take(DIRECTORIES_SHOWN)
+        .map(|(directory, mib)| format!(", {} in {}", size(*mib), printable(directory, 60)))
+        .collect();
     let _ = writeln!(
         out,
-        "About {}, up to {} of memory for guests, {} of disk",
+        "About {}, up to {} of memory for guests, {} of disk{elsewhere}",
         clock(estimate.duration),
         size(estimate.memory_mib),
         size(estimate.disk_mib)
     );
+    let directories = estimate.elsewhere_mib.len();
+    write_more(out, directories, DIRECTORIES_SHOWN, "directories");
 }
 
 /// `45 s`, `3 min 20 s`, `2 h 5 min`.

@@ -1,6 +1,6 @@
 //! The storage section: where guests keep their data, and how much I/O they may do.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,12 +12,96 @@ pub struct StorageUse {
     /// The volume that holds the data of guests; `None` = the run's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<VolumeUse>,
+    /// Volumes of their own for what servers keep beside their data.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<StorageRole, RoleUse>,
     /// Most I/O of each guest on the device of its data.
     #[serde(default, skip_serializing_if = "IoLimits::is_none")]
     pub limits: IoLimits,
     /// Whether what the storage can do is measured before the first trial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ceiling: bool,
+}
+
+/// What of a guest's files a volume holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StorageRole {
+    /// Its data, and all that has no volume of its own.
+    Data,
+    /// The log that its server writes ahead of its data.
+    Log,
+    /// What its server puts aside while it sorts and joins.
+    Temporary,
+}
+
+impl StorageRole {
+    /// Those that may have a volume of their own beside that of the data.
+    pub const BESIDE_DATA: [Self; 2] = [Self::Log, Self::Temporary];
+
+    /// Its name in study files and in names of volumes.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Log => "log",
+            Self::Temporary => "temporary",
+        }
+    }
+}
+
+/// The storage of one role: a volume for each guest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoleUse {
+    /// The volume.
+    pub volume: VolumeUse,
+    /// Most I/O of each guest on it.
+    #[serde(default, skip_serializing_if = "IoLimits::is_none")]
+    pub limits: IoLimits,
+}
+
+/// Sizes of the volumes of one guest by what they hold, MiB (of a shared one its part); none where
+/// there is no volume.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredSizes")]
+pub struct VolumeSizes(BTreeMap<StorageRole, u64>);
+
+/// Sizes as they are stored: runs before volumes had roles have that of the data alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredSizes {
+    OfData(u64),
+    ByRole(BTreeMap<StorageRole, u64>),
+}
+
+impl From<StoredSizes> for VolumeSizes {
+    fn from(stored: StoredSizes) -> Self {
+        match stored {
+            StoredSizes::OfData(mib) => [(StorageRole::Data, mib)].into_iter().collect(),
+            StoredSizes::ByRole(sizes) => sizes.into_iter().collect(),
+        }
+    }
+}
+
+impl FromIterator<(StorageRole, u64)> for VolumeSizes {
+    /// A size of 0 is no volume.
+    fn from_iter<I: IntoIterator<Item = (StorageRole, u64)>>(sizes: I) -> Self {
+        Self(sizes.into_iter().filter(|(_, mib)| *mib > 0).collect())
+    }
+}
+
+impl VolumeSizes {
+    /// That of one role, MiB; 0 where it has no volume.
+    #[must_use]
+    pub fn mib(&self, role: StorageRole) -> u64 {
+        self.0.get(&role).copied().unwrap_or(0)
+    }
+
+    /// Whether there is no volume.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// Volumes that are made for each trial: a file, a loop device, a file system.
@@ -270,5 +354,24 @@ impl IoLimits {
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_stored_plans_are_those_of_the_data() {
+        let read = |json: &str| serde_json::from_str::<VolumeSizes>(json).expect("sizes");
+        assert_eq!(read("286").mib(StorageRole::Data), 286);
+        assert!(read("0").is_empty());
+        let sizes: VolumeSizes = [(StorageRole::Data, 0), (StorageRole::Log, 64)]
+            .into_iter()
+            .collect();
+        let json = serde_json::to_string(&sizes).expect("plain data");
+        assert_eq!(json, "{\"log\":64}");
+        assert_eq!(read(&json), sizes);
+        assert_eq!(sizes.mib(StorageRole::Data), 0);
     }
 }

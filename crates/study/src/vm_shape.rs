@@ -186,6 +186,9 @@ pub struct NetworkShape {
     pub queues: u32,
     /// Largest packet, bytes: 1280 to 65521.
     pub mtu: u32,
+    /// Packets of the machine that its interface on the host gathers before it hands them on
+    /// (`rx-frames` of `ethtool -C`), up to 64; `None` = as the kernel has it.
+    pub coalesce: Option<u32>,
 }
 
 impl Default for NetworkShape {
@@ -197,6 +200,7 @@ impl Default for NetworkShape {
             vhost: None,
             queues: 1,
             mtu: 1500,
+            coalesce: None,
         }
     }
 }

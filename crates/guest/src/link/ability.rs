@@ -24,6 +24,12 @@ pub(crate) fn missing(shape: &LabShape, packet_cpus: &[u32]) -> Vec<Lack> {
                  [network]",
             )]
         }
+        // By it is read back what the emulator set.
+        LabShape::Vm(shape)
+            if shape.nic.coalesce.is_some() && find_program("ethtool").is_none() =>
+        {
+            vec![Lack::new("there is no `ethtool`", "apt install ethtool")]
+        }
         LabShape::Bare | LabShape::Fake | LabShape::External | LabShape::Vm(_) => Vec::new(),
     }
 }
@@ -34,7 +40,11 @@ fn missing_for_link(asked: AskedLink<'_>) -> Vec<Lack> {
         return Vec::new();
     }
     let programs = [
-        (!link.offloads.is_none(), "ethtool", "ethtool"),
+        (
+            !link.offloads.is_none() || link.coalesce.is_some(),
+            "ethtool",
+            "ethtool",
+        ),
         (
             link.rate_limit.is_some() || !link.impairment.is_none(),
             "tc",
@@ -66,7 +76,8 @@ fn missing_for_link(asked: AskedLink<'_>) -> Vec<Lack> {
             let help = format!(
                 "load what is refused (modprobe {device}; for delay and loss modprobe sch_netem), \
                  build a kernel that has it, or write `device = \"veth\"` in [network] without \
-                 these settings"
+                 these settings (no Linux up to 6.18 gathers packets on such links: of machines it \
+                 does)"
             );
             Lack::new(what, help)
         })

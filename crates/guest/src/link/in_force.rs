@@ -100,6 +100,18 @@ pub(crate) fn readings(
     if !shape.offloads.is_none() {
         readings.extend(offload_readings(host, shape, place));
     }
+    if let Some(packets) = shape.coalesce {
+        let gathered = |namespace: &Path, side: Side| {
+            gathered(host, Some(namespace), &side.first(shape.device))
+        };
+        let (inside, outside) = (gathered(place.guest, Side::Guest), gathered(place.lab, far));
+        let in_force = both(inside, outside);
+        readings.push(InForce::new(
+            "network.coalesce",
+            packets.to_string(),
+            in_force,
+        ));
+    }
     if shape.rate_limit.is_some() || !shape.impairment.is_none() {
         let ends = disciplines(host, shape, place);
         readings.extend(limit_readings(shape, &ends));
@@ -122,6 +134,34 @@ pub(crate) fn machine_readings(host: &dyn Host, lab: &Path, tap: &str, mtu: u32)
         ),
         bridge_reading(mtu, &devices),
     ]
+}
+
+/// What the interface of a machine gathers, where it was asked for. `lab` is the namespace of the
+/// lab's network; `None` = that of the caller, on a bridge of the host.
+pub(crate) fn coalesce_reading(
+    host: &dyn Host,
+    lab: Option<&Path>,
+    tap: &str,
+    asked: Option<u32>,
+) -> Option<InForce> {
+    let packets = asked?.to_string();
+    let in_force = gathered(host, lab, tap).unwrap_or_default();
+    Some(InForce::new("network.coalesce", packets, in_force))
+}
+
+/// How many packets an interface gathers, as `ethtool -c` says it; `None` where it does not.
+fn gathered(host: &dyn Host, namespace: Option<&Path>, device: &str) -> Option<String> {
+    let invocation = Invocation::new("ethtool").args(["-c", device]);
+    let said = in_netns(namespace, || host.run(invocation));
+    rx_frames(&said.ok().and_then(Result::ok)?)
+}
+
+fn rx_frames(said: &str) -> Option<String> {
+    let value = said
+        .lines()
+        .find_map(|line| line.strip_prefix("rx-frames:"))?;
+    let value = value.trim();
+    (value != "n/a").then(|| value.to_owned())
 }
 
 /// The MTU of an interface of the caller's namespace; empty where it cannot be read.
@@ -334,6 +374,15 @@ fn on_off(on: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_interface_gathers_is_read_from_its_list() {
+        let said = "Coalesce parameters for t0:\nAdaptive RX: n/a  TX: n/a\n\nrx-usecs: \
+                    n/a\nrx-frames: 16\nrx-usecs-irq: n/a\nrx-frames-irq: n/a\n";
+        assert_eq!(rx_frames(said).as_deref(), Some("16"));
+        assert_eq!(rx_frames("rx-frames: n/a\n"), None);
+        assert_eq!(rx_frames("netlink error: Operation not supported\n"), None);
+    }
 
     #[test]
     fn ends_that_differ_are_both_shown() {

@@ -16,7 +16,7 @@ mod unnamed;
 
 pub(crate) use ability::missing;
 pub(crate) use base::{bridge, guest_address, run_batch};
-pub(crate) use in_force::{LinkPlace, host_mtu, machine_readings, readings};
+pub(crate) use in_force::{LinkPlace, coalesce_reading, host_mtu, machine_readings, readings};
 pub(crate) use lines::LinkLines;
 pub use settings::AskedLink;
 pub(crate) use settings::{Side, apply};

@@ -1,4 +1,5 @@
-//! Offloads, rate limits, delay and loss of the interfaces of a link, and the CPUs of its packets.
+//! Offloads, coalescing, rate limits, delay and loss of the interfaces of a link, and the CPUs of
+//! its packets.
 
 use std::io;
 
@@ -112,6 +113,16 @@ pub(crate) fn apply(
             run(Invocation::new("ethtool")
                 .args(["-K", &device])
                 .args(words.clone()))?;
+        }
+    }
+    if let Some(packets) = shape.coalesce {
+        for device in side.packet_devices(shape.device) {
+            run(Invocation::new("ethtool").args([
+                "-C",
+                &device,
+                "rx-frames",
+                &packets.to_string(),
+            ]))?;
         }
     }
     let batch = discipline_lines(shape, &side.first(shape.device));

@@ -131,6 +131,7 @@ pub struct GuestSpec {
     /// | `{address}` | IP address of the service | |
     /// | `{port}` | port of the service | |
     /// | `{listen}` | `address:port` | |
+    /// | `{log}`, `{temporary}` | directory of this role, where it has a volume of its own | `/volumes/log` |
     ///
     /// A container's program is started by the loader of its own in `/program.d`, so that it runs
     /// in the root of any release. What it starts itself inherits nothing of that: no variable is

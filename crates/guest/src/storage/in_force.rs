@@ -4,9 +4,10 @@ use std::{fs, path::Path};
 
 use rookery_host::{
     Cgroups,
-    io::limits_in_force,
+    io::{Device, IoLimits, limits_in_force},
     volume::{VolumeSpec, loops},
 };
+use rookery_study::StorageRole;
 
 use super::{provision::Store, volume::Volume};
 
@@ -29,20 +30,47 @@ impl InForce {
             effective: effective.into(),
         }
     }
+
+    /// The same of the volume of a role: `storage.log.barriers`.
+    fn of_role(self, role: StorageRole) -> Self {
+        let key = self.name.strip_prefix("storage.").unwrap_or(&self.name);
+        Self {
+            name: format!("storage.{}.{key}", role.name()),
+            ..self
+        }
+    }
 }
 
-/// The readings of a guest's storage: its volume, and the limits of its control group.
+/// The readings of a guest's storage: its volumes, and the limits of its control group.
 pub(crate) fn io_readings(store: &Store, cgroups: Option<(&Cgroups, &str)>) -> Vec<InForce> {
     let mut readings: Vec<InForce> = store
         .volume
         .iter()
         .flat_map(|volume| volume_readings(volume))
         .collect();
-    let (Some(device), Some((cgroups, group))) = (store.device, cgroups) else {
+    if let Some(device) = store.device {
+        readings.extend(limit_readings(&store.limits, device, cgroups));
+    }
+    for (role, of_role) in &store.roles {
+        let limits = limit_readings(&of_role.limits, of_role.device(), cgroups);
+        let found = volume_readings(&of_role.volume).into_iter().chain(limits);
+        readings.extend(found.map(|reading| reading.of_role(*role)));
+    }
+    readings
+}
+
+/// The limits of a control group on one device.
+fn limit_readings(
+    limits: &IoLimits,
+    device: Device,
+    cgroups: Option<(&Cgroups, &str)>,
+) -> Vec<InForce> {
+    let mut readings = Vec::new();
+    let Some((cgroups, group)) = cgroups else {
         return readings;
     };
     let in_force = limits_in_force(cgroups, group, device).map(|limits| limits.named());
-    for (index, (name, asked)) in store.limits.named().into_iter().enumerate() {
+    for (index, (name, asked)) in limits.named().into_iter().enumerate() {
         let Some(asked) = asked else { continue };
         let effective = match &in_force {
             Some(limits) => limits[index]

@@ -1,6 +1,7 @@
 //! What a guest gets beyond its shape: memory nodes, storage, limits on I/O.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -10,10 +11,12 @@ use rookery_host::{
     io::{Device, IoLimits, disk_of},
 };
 
+use rookery_study::StorageRole;
 use serde::{Deserialize, Serialize};
 
 use super::{
     fault::{VolumeFault, VolumeLook, volume_fault},
+    roles::{RoleDirectory, RoleStore, release_roles},
     volume::Volume,
 };
 use crate::paths::remove_tree;
@@ -27,8 +30,30 @@ pub struct Provision {
     /// The name of the volume that holds its data, alone or with others, as
     /// [`Lab::volume`](crate::Lab::volume) made it; `None` = the run's directory.
     pub volume: Option<String>,
+    /// Volumes of its own for what its server keeps beside its data. Containers and bare guests
+    /// alone have them.
+    #[serde(default)]
+    pub roles: BTreeMap<StorageRole, RoleProvision>,
     /// Most I/O on the device of its data. Containers alone are held to it.
     pub limits: IoLimits,
+}
+
+/// The storage of one role of a guest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoleProvision {
+    /// The name of its volume, as [`Lab::volume`](crate::Lab::volume) made it.
+    pub volume: String,
+    /// Most I/O on it. Containers alone are held to it.
+    pub limits: IoLimits,
+}
+
+/// The volumes that a provision names.
+#[derive(Debug, Default)]
+pub(crate) struct ProvidedVolumes {
+    /// That of the data, alone or with others.
+    pub(crate) data: Option<Arc<Volume>>,
+    /// Those of roles beside them.
+    pub(crate) roles: BTreeMap<StorageRole, Arc<Volume>>,
 }
 
 /// A guest's storage, once it is made: where its data go, and on which device.
@@ -37,6 +62,8 @@ pub(crate) struct Store {
     pub(crate) volume: Option<Arc<Volume>>,
     /// Directory of this guest on the volume.
     pub(crate) home: Option<PathBuf>,
+    /// What lies on volumes beside that of the data.
+    pub(crate) roles: BTreeMap<StorageRole, RoleStore>,
     pub(crate) limits: IoLimits,
     /// The device that is limited; known where there are limits.
     pub(crate) device: Option<Device>,
@@ -44,16 +71,21 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// The storage of a guest of this name whose clone lies below `dir`, its data on `volume`.
+    /// The storage of a guest of this name whose clone lies below `dir`, on these volumes.
     ///
     /// # Errors
-    /// When limits are asked for and the directory lies on nothing that can be limited.
+    /// When limits are asked for and the directory lies on nothing that can be limited, or the
+    /// volume of a role has no file system.
     pub(crate) fn new(
         provision: &Provision,
-        volume: Option<Arc<Volume>>,
+        volumes: ProvidedVolumes,
         guest: &str,
         dir: &Path,
     ) -> Result<Self, HostError> {
+        let ProvidedVolumes {
+            data: volume,
+            roles,
+        } = volumes;
         let device = match &volume {
             _ if provision.limits.is_none() => None,
             Some(volume) if volume.devices().count() > 1 => {
@@ -70,6 +102,7 @@ impl Store {
                 .as_ref()
                 .and_then(|volume| Some(volume.point()?.join(guest))),
             volume,
+            roles: roles_of(provision, roles, guest)?,
             limits: provision.limits,
             device,
             nodes: provision.nodes.clone(),
@@ -87,17 +120,36 @@ impl Store {
 
     /// Write out the copy of the data: the load shall not pay for it.
     pub(crate) fn settle(&self) {
-        if let Some(volume) = &self.volume {
+        for volume in self.volumes() {
             volume.sync();
         }
     }
 
-    /// What is wrong with its volume; `None` of storage without one.
-    pub(crate) fn fault(&self, look: VolumeLook) -> Option<VolumeFault> {
-        volume_fault(self.volume.as_deref()?, look)
+    /// All volumes, that of the data first.
+    fn volumes(&self) -> impl Iterator<Item = &Volume> {
+        let beside = self.roles.values().map(|role| role.volume.as_ref());
+        self.volume.as_deref().into_iter().chain(beside)
     }
 
-    /// Give back: the guest's directory, and the volume when it was its last guest.
+    /// The directories of roles, where the guest finds them by `inside`.
+    pub(crate) fn role_directories(
+        &self,
+        inside: impl Fn(StorageRole, &Path) -> String,
+    ) -> Vec<RoleDirectory> {
+        let directory = |(role, store): (&StorageRole, &RoleStore)| RoleDirectory {
+            role: *role,
+            outside: store.home.clone(),
+            inside: inside(*role, &store.home),
+        };
+        self.roles.iter().map(directory).collect()
+    }
+
+    /// What is wrong with one of its volumes; `None` of storage without one.
+    pub(crate) fn fault(&self, look: VolumeLook) -> Option<VolumeFault> {
+        self.volumes().find_map(|volume| volume_fault(volume, look))
+    }
+
+    /// Give back: the guest's directories, and each volume when it was its last guest.
     ///
     /// # Errors
     /// When something stays.
@@ -106,11 +158,43 @@ impl Store {
             // Of a device that fails nothing can be deleted; all of it goes with the volume.
             let _ = remove_tree(&home);
         }
+        let beside = release_roles(std::mem::take(&mut self.roles));
         match self.volume.take().and_then(Arc::into_inner) {
-            Some(mut last) => last.remove(),
-            None => Ok(()),
+            Some(mut last) => last.remove().and(beside),
+            None => beside,
         }
     }
+}
+
+/// The storage of each role of a guest.
+fn roles_of(
+    provision: &Provision,
+    volumes: BTreeMap<StorageRole, Arc<Volume>>,
+    guest: &str,
+) -> Result<BTreeMap<StorageRole, RoleStore>, HostError> {
+    let store = |(role, volume): (StorageRole, Arc<Volume>)| {
+        let home = volume.point().map(|point| point.join(guest));
+        let home = home.ok_or_else(|| {
+            HostError::refused(
+                format!(
+                    "the volume of the role `{}` has no file system",
+                    role.name()
+                ),
+                "give it one",
+            )
+        })?;
+        let limits = provision.roles.get(&role).map(|role| role.limits);
+        let limits = limits.unwrap_or_default();
+        Ok((
+            role,
+            RoleStore {
+                volume,
+                home,
+                limits,
+            },
+        ))
+    };
+    volumes.into_iter().map(store).collect()
 }
 
 #[cfg(test)]
@@ -119,8 +203,13 @@ mod tests {
 
     #[test]
     fn a_guest_without_provision_has_plain_storage() {
-        let mut store = Store::new(&Provision::default(), None, "g1", Path::new("/proc/self"))
-            .expect("no device needed");
+        let mut store = Store::new(
+            &Provision::default(),
+            ProvidedVolumes::default(),
+            "g1",
+            Path::new("/proc/self"),
+        )
+        .expect("no device needed");
         assert!(store.home.is_none() && store.device.is_none() && store.raw().is_none());
         store.release().expect("nothing to give back");
     }
@@ -130,6 +219,13 @@ mod tests {
         let provision = Provision {
             nodes: vec![0, 2],
             volume: Some("shared".to_owned()),
+            roles: BTreeMap::from([(
+                StorageRole::Log,
+                RoleProvision {
+                    volume: "g1-log".to_owned(),
+                    limits: IoLimits::default(),
+                },
+            )]),
             limits: IoLimits {
                 read_iops: Some(100),
                 write_bps: Some(u64::MAX),

@@ -70,6 +70,31 @@ fn impairment() -> Impairment {
     }
 }
 
+/// Packets that the interfaces of a tunnel gather, where the kernel has that.
+fn coalesce() -> Option<u32> {
+    let asked = Some(8);
+    let shape = LinkShape {
+        device: LinkDevice::Vxlan,
+        coalesce: asked,
+        ..LinkShape::default()
+    };
+    let before = links();
+    let checked = check_network(&LabShape::Container(shape), &[]);
+    assert_eq!(links(), before, "what is tried goes");
+    match checked {
+        Ok(()) => asked,
+        Err(error) => {
+            let text = error.to_string();
+            assert!(
+                text.contains("a vxlan link such as [network] asks for cannot be made")
+                    && text.contains("not supported"),
+                "{text}"
+            );
+            None
+        }
+    }
+}
+
 /// A tunnel with every setting that there is: it takes the most steps.
 fn everything() -> LinkShape {
     LinkShape {
@@ -82,6 +107,7 @@ fn everything() -> LinkShape {
             tso: Some(false),
             checksum: Some(false),
         },
+        coalesce: coalesce(),
         rate_limit: Some(RateLimit {
             bits_per_s: 200_000_000,
             queue: RateQueue::Packets(64),

@@ -2,7 +2,7 @@
 //! faults, and after sudden death.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -16,8 +16,8 @@ use std::{
 use rookery_diagnosis::Diagnosis;
 use rookery_guest::{
     AccessTimes, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, GuestUser, Health,
-    IoLimits, JournalMode, Kind, Lab, Provision, Recipe, RunDirs, Template, VolumeSpec, open_lab,
-    patient,
+    IoLimits, JournalMode, Kind, Lab, Provision, Recipe, RoleProvision, RunDirs, StorageRole,
+    Template, VolumeSpec, open_lab, patient,
 };
 use rookery_host::{FaultyHost, Host, RealHost, RunId, volume::loops::loops};
 
@@ -40,6 +40,10 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     (
         "a_shared_volume_goes_with_its_last_guest",
         a_shared_volume_goes_with_its_last_guest,
+    ),
+    (
+        "the_log_of_a_guest_lies_on_a_volume_of_its_own_and_is_limited",
+        the_log_of_a_guest_lies_on_a_volume_of_its_own_and_is_limited,
     ),
     (
         "a_container_takes_a_raw_device_and_a_bare_guest_refuses_it",
@@ -212,6 +216,7 @@ fn data_of_a_container_lie_on_its_volume_and_all_is_read_back() {
     let provision = Provision {
         nodes: vec![0],
         volume: Some(volume.name().to_owned()),
+        roles: BTreeMap::new(),
         limits: IoLimits {
             read_iops: Some(100),
             write_bps: Some(4 << 20),
@@ -439,6 +444,75 @@ fn a_shared_volume_goes_with_its_last_guest() {
     assert_eq!(place.left(), [""; 0]);
 }
 
+/// A log on this volume.
+fn log_on(volume: &str, limits: IoLimits) -> BTreeMap<StorageRole, RoleProvision> {
+    let volume = volume.to_owned();
+    BTreeMap::from([(StorageRole::Log, RoleProvision { volume, limits })])
+}
+
+fn the_log_of_a_guest_lies_on_a_volume_of_its_own_and_is_limited() {
+    if !root_tests() {
+        return;
+    }
+    for kind in [Kind::Container, Kind::Bare] {
+        let place = Place::new();
+        let lab = place.lab(kind);
+        let template = template(&*lab, "/bin/dd");
+        let volume = lab.volume("g1-log", &ext4()).expect("a volume");
+        let limits = match kind {
+            Kind::Container => IoLimits {
+                write_iops: Some(100),
+                ..IoLimits::default()
+            },
+            _ => IoLimits::default(),
+        };
+        let provision = Provision {
+            roles: log_on(volume.name(), limits),
+            ..Provision::default()
+        };
+        // 128 writes of 4 KiB, each to the device of the log.
+        let args = [
+            "if=/dev/zero",
+            "of={log}/file",
+            "oflag=direct",
+            "bs=4096",
+            "count=128",
+        ];
+        let mut guest = lab
+            .create_with(&template, &spec(1, &args), &provision)
+            .expect("a guest");
+        drop(volume);
+        let [log] = &guest.role_directories()[..] else {
+            panic!("one role")
+        };
+        let outside = log.outside.clone();
+        let began = Instant::now();
+        guest.start().expect("started");
+        let readings = readings(&*guest);
+        assert_eq!(
+            end_of(&mut *guest),
+            "exit code 0",
+            "{}",
+            guest.log_tail(2000)
+        );
+        let written = fs::metadata(outside.join("file"))
+            .expect("on the volume")
+            .len();
+        assert_eq!(written, 128 * 4096);
+        has(&readings, "storage.log.atime", "noatime", "noatime");
+        if kind == Kind::Container {
+            has(&readings, "storage.log.write_iops", "100", "100");
+            assert!(
+                began.elapsed() > Duration::from_secs(1),
+                "{:?} for 128 writes",
+                began.elapsed()
+            );
+        }
+        guest.remove().expect("removed");
+        assert_eq!(place.left(), [""; 0]);
+    }
+}
+
 fn a_container_takes_a_raw_device_and_a_bare_guest_refuses_it() {
     if !root_tests() {
         return;
@@ -589,8 +663,10 @@ pub(crate) fn run_child_that_dies(words: &[String]) {
     let lab = open_lab(&Kind::Container.into(), site, Arc::new(host)).expect("a lab");
     let template = template(&*lab, "/bin/cat");
     let volume = lab.volume("g1", &stripe(Path::new(dir))).expect("a volume");
+    let log = lab.volume("g1-log", &ext4()).expect("a volume");
     let provision = Provision {
         volume: Some(volume.name().to_owned()),
+        roles: log_on(log.name(), IoLimits::default()),
         ..Provision::default()
     };
     let _guest = lab
@@ -604,9 +680,9 @@ fn clean_up_after_sudden_death_at_any_step_leaves_nothing() {
         return;
     }
     let mut had_volumes = 0;
-    // Lab network (2), template (7), volume of two devices (5), guest (3): beyond them the child
-    // dies when all is done.
-    for (at, after) in (1..=18).flat_map(|at| [(at, "before"), (at, "after")]) {
+    // Lab network (2), template (7), volume of two devices (5), that of the log (4), guest (4):
+    // beyond them the child dies when all is done.
+    for (at, after) in (1..=23).flat_map(|at| [(at, "before"), (at, "after")]) {
         let place = Place::new();
         let status = Command::new(env::current_exe().expect("this test"))
             .arg("child-that-dies")

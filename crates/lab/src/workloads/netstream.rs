@@ -46,6 +46,7 @@ pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn NetstreamStack) -> Use
 /// host its part by what it received.
 pub(super) fn attach(measurement: &mut Measurement, partners: &[String], seen: &Observations) {
     attach_resent(measurement, &seen.kernel);
+    attach_partners_resent(measurement, partners, &seen.kernel);
     let window = measurement.window;
     let (driver, host) = (
         times(&seen.resources, "driver", &window),
@@ -56,22 +57,10 @@ pub(super) fn attach(measurement: &mut Measurement, partners: &[String], seen: &
     };
     let partners = together(&seen.resources, partners, &window);
     let host_times = host_times(&seen.kernel);
-    let received: Vec<f64> = measurement
-        .guests
-        .iter_mut()
-        .map(|guest| {
-            let counters = guest.counters.netstream_mut();
-            counters.map_or(0.0, |counters| counters.received_bytes)
-        })
-        .collect();
-    let all: f64 = received.iter().sum();
-    if all <= 0.0 {
-        return;
-    }
-    for (guest, received) in measurement.guests.iter_mut().zip(received) {
+    let parts = received_parts(measurement);
+    for (guest, part) in measurement.guests.iter_mut().zip(parts) {
         let own = times(&seen.resources, &guest.guest, &window);
         if let (Some(counters), Some(own)) = (guest.counters.netstream_mut(), own) {
-            let part = received / all;
             counters.cpu = Some(CpuSeconds {
                 guest: own,
                 partner: partners.map(|partners| share(partners, part)),
@@ -85,6 +74,23 @@ pub(super) fn attach(measurement: &mut Measurement, partners: &[String], seen: &
             });
         }
     }
+}
+
+/// The part of each guest in what all of them received; none where nothing was.
+fn received_parts(measurement: &mut Measurement) -> Vec<f64> {
+    let received: Vec<f64> = measurement
+        .guests
+        .iter_mut()
+        .map(|guest| {
+            let counters = guest.counters.netstream_mut();
+            counters.map_or(0.0, |counters| counters.received_bytes)
+        })
+        .collect();
+    let all: f64 = received.iter().sum();
+    if all <= 0.0 {
+        return Vec::new();
+    }
+    received.into_iter().map(|own| own / all).collect()
 }
 
 /// A part of a CPU time.
@@ -146,12 +152,7 @@ fn host_times(kernel: &[KernelCount]) -> Option<HostTimes> {
 /// Segments that the network of each guest sent again. Guests on the host's network have none of
 /// their own: there the first has those of the host. What machines send again nobody counts here.
 fn attach_resent(measurement: &mut Measurement, kernel: &[KernelCount]) {
-    let of = |scope: &str| {
-        let mut found = kernel
-            .iter()
-            .filter(|count| count.counter == KernelCounter::Retransmitted && count.scope == scope);
-        found.next().map(|count| count.count)
-    };
+    let of = |scope: &str| resent(kernel, scope);
     let mut shared = if of("lab").is_none() {
         of("host")
     } else {
@@ -163,4 +164,35 @@ fn attach_resent(measurement: &mut Measurement, kernel: &[KernelCount]) {
             counters.resent_segments = resent;
         }
     }
+}
+
+/// Segments that the networks of `partners` sent again, beside the counters of each guest in parts by
+/// what it received; nothing where one of them has no network that is counted.
+fn attach_partners_resent(
+    measurement: &mut Measurement,
+    partners: &[String],
+    kernel: &[KernelCount],
+) {
+    let counts: Option<Vec<u64>> = partners
+        .iter()
+        .map(|partner| resent(kernel, partner))
+        .collect();
+    let Some(all) = counts.filter(|counts| !counts.is_empty()) else {
+        return;
+    };
+    let all = all.iter().sum::<u64>() as f64;
+    let parts = received_parts(measurement);
+    for (guest, part) in measurement.guests.iter_mut().zip(parts) {
+        if let Some(counters) = guest.counters.netstream_mut() {
+            counters.partner_resent_segments = Some(part * all);
+        }
+    }
+}
+
+/// Segments that the network of this scope sent again; `None` where it is not counted.
+fn resent(kernel: &[KernelCount], scope: &str) -> Option<u64> {
+    let mut found = kernel
+        .iter()
+        .filter(|count| count.counter == KernelCounter::Retransmitted && count.scope == scope);
+    found.next().map(|count| count.count)
 }

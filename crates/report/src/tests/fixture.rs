@@ -1,6 +1,6 @@
 //! Runs made by formula, for tests: their numbers mean nothing, but are always the same.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use rookery_stats::{
     DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode,
@@ -118,7 +118,7 @@ fn plan(repeats: u32) -> Plan {
             database: rookery_study::PointData::Dvdstore("10MB".parse().expect("a size")),
             pins: vec![vec![0]; *guests as usize],
             nodes: Vec::new(),
-            volume_mib: 0,
+            volumes_mib: rookery_study::VolumeSizes::default(),
             callers: rookery_study::Callers::Users,
         }],
     };
@@ -152,6 +152,7 @@ fn plan(repeats: u32) -> Plan {
             duration: Duration::from_secs(600),
             memory_mib: 640,
             disk_mib: 100,
+            elsewhere_mib: BTreeMap::new(),
         },
         notes: vec!["bare guests do not enforce their memory limit".to_owned()],
     }

@@ -87,8 +87,10 @@ fn machines_walk_the_whole_road_and_leave_nothing() {
     }
     let place = Place::new();
     let before = host_state();
-    let run = performed(&place, &study(2, "10s"));
+    let gathering = "[network]\ncoalesce = 16\n\n[host]";
+    let run = performed(&place, &study(2, "10s").replace("[host]", gathering));
     orders_agree(&run, 2);
+    assert_eq!(in_force(&run, "network.coalesce"), "16");
     let accelerator = in_force(&run, "vm.accelerator");
     assert!(
         accelerator.starts_with("KVM") || accelerator.starts_with("TCG"),

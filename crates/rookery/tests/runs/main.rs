@@ -43,6 +43,7 @@ mod search;
 mod secret_columns;
 mod storage;
 mod storage_faults;
+mod storage_roles;
 mod stored;
 mod swap;
 mod template;

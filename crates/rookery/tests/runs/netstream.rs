@@ -228,6 +228,13 @@ fn one_guest_streams_to_another_and_both_are_paid_for() {
     assert!(driver < guest + partner, "{driver} {guest} {partner}");
     let sum = guest + partner + driver + cost("elsewhere");
     assert!((sum / cost("host") - 1.0).abs() < 1e-6, "{sum}");
+    // One receiver has all that its sender sent again.
+    let resent = rows(&run, "kernel_counts")
+        .iter()
+        .find(|count| count["scope"] == "g2" && count["counter"] == "segments_retransmitted");
+    let resent = resent.map_or(0, |count| number(count, "count")) as f64;
+    let told = metric(&run, receiver, "partner_resent_segments");
+    assert!((told - resent).abs() < 1e-6, "{told} {resent}");
     assert_host_as(&before);
 }
 

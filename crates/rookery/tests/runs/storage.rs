@@ -23,7 +23,7 @@ write_iops = 400
 
 /// What is left of the runs of a place: devices, mounts, control groups, namespaces. Other runs on
 /// this host do not count.
-fn left(place: &Place) -> Vec<String> {
+pub(super) fn left(place: &Place) -> Vec<String> {
     let mut left = devices(place.dir.path());
     let directory = place.dir.path().canonicalize().expect("there");
     let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");

@@ -3,14 +3,14 @@
 
 mod template;
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, path::Path, time::Duration};
 
 use rookery_guest::{Guest, Kind, Template};
 use rookery_oltp::Target;
 use rookery_stats::DatabaseLoad;
 use rookery_study::{
     BufferPool, DatabaseUse, GuestShape, OrderentryData, OrderentryUse, Point, PointData, SqlUse,
-    Study, WorkloadKind,
+    StorageRole, Study, WorkloadKind,
 };
 use rookery_workload::orderentry::Dialect;
 
@@ -21,7 +21,8 @@ use crate::{
     StackError,
     database::{
         Account, Engine, EngineFacts as _, PoolChange, Server, Software, compare, cool,
-        guest as database_guest, loading, pool_line, read_back, set_pool, take, warm,
+        guest as database_guest, loading, move_roles, pool_line, read_back, role_in_force,
+        set_pool, take, warm,
     },
     root::RootRecipe,
     template::{check_root, has_root, root},
@@ -54,6 +55,8 @@ pub(crate) struct DatabaseStack {
     /// Terminals that may be present, where an open load has no users.
     max_in_flight: Option<u32>,
     guest: GuestShape,
+    /// What has volumes of its own.
+    roles: BTreeSet<StorageRole>,
 }
 
 impl DatabaseStack {
@@ -68,6 +71,7 @@ impl DatabaseStack {
             workload: DatabaseWorkload::of(wanted.engine.name(), study)?,
             max_in_flight: study.load.max_in_flight(),
             guest: study.guest.clone(),
+            roles: study.storage.roles.keys().copied().collect(),
         })
     }
 
@@ -211,7 +215,8 @@ impl<C: DatabaseContent> DatabaseLoader for ServerLoader<C> {
     }
 
     fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
-        let service = loading(&self.software, &self.stack.tuned(point, index)?);
+        let tuned = self.stack.tuned(point, index)?;
+        let service = loading(&self.software, &tuned, &self.stack.roles);
         let engine = self.stack.engine;
         Ok(service.in_guest(engine.port(), health(engine), vec![engine.socket()]))
     }
@@ -279,7 +284,8 @@ impl<C: DatabaseContent> ClonedGuests for DatabaseGuests<C> {
 
     fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
         let tuned = self.stack.tuned(point, index)?;
-        let mut service = database_guest(&self.software, &tuned, self.content.sizes_pool());
+        let resizable = self.content.sizes_pool();
+        let mut service = database_guest(&self.software, &tuned, resizable, &self.stack.roles);
         // A server that cannot change the size while it runs starts with it.
         if let Some((path, line)) = self.pool.and_then(|bytes| pool_line(self.engine(), bytes))
             && let Some((_, text)) = service.files.iter_mut().find(|(name, _)| name == path)
@@ -291,6 +297,8 @@ impl<C: DatabaseContent> ClonedGuests for DatabaseGuests<C> {
     }
 
     fn prepare_clone(&self, kind: Kind, guest: &dyn Guest) -> Result<(), StackError> {
+        // Before the rest is taken: what lies on volumes of its own is no matter of the overlay.
+        move_roles(self.engine(), guest.data_dir(), &guest.role_directories())?;
         // The data of a machine lie on its own disk, and bare guests write the files of their own.
         if kind == Kind::Container {
             take(guest.data_dir())?;
@@ -311,7 +319,12 @@ impl<C: DatabaseContent> GuestStack for DatabaseGuests<C> {
         match self.stack.wanted.buffer_pool {
             // The pages of a machine are its own kernel's, and it has just booted.
             BufferPool::Cold if !guest.data_dir().exists() => {}
-            BufferPool::Cold => cool(guest.data_dir())?,
+            BufferPool::Cold => {
+                cool(guest.data_dir())?;
+                for directory in guest.role_directories() {
+                    cool(&directory.outside)?;
+                }
+            }
             BufferPool::Warm => {
                 let mut server = self.server(guest)?;
                 server.set_patience(WARM_LIMIT);
@@ -338,6 +351,20 @@ impl<C: DatabaseContent> GuestStack for DatabaseGuests<C> {
                 .filter(|setting| setting.name == self.engine().pool_key())
                 .for_each(|setting| setting.asked.clear());
         }
+        settings.extend(
+            guest
+                .role_directories()
+                .into_iter()
+                .filter_map(|directory| {
+                    let (engine, data) = (self.engine(), guest.data_dir());
+                    let (name, in_force) = role_in_force(engine, &readings, data, directory.role)?;
+                    Some(EffectiveSetting {
+                        name: format!("{}.{name}", engine.key()),
+                        asked: directory.inside,
+                        in_force,
+                    })
+                }),
+        );
         settings.extend(self.content.settings(&self.target(guest))?);
         Ok(settings)
     }

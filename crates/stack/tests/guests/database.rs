@@ -2,6 +2,7 @@
 //! on loopback addresses.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     net::{IpAddr, SocketAddr},
     os::unix::process::CommandExt,
@@ -60,7 +61,7 @@ fn run_case(engine: Engine) -> Result<(), Failed> {
     };
     let mut clone = Running::start(
         engine,
-        &guest(&software, &tuned(engine), true),
+        &guest(&software, &tuned(engine), true, &BTreeSet::new()),
         last_octet,
         Some(&template),
     );
@@ -180,7 +181,7 @@ fn pool_changes(mut clone: Running, software: &Software) -> Running {
         PoolChange::AfterRestart(bytes) => {
             assert_eq!((engine, bytes), (Engine::Postgresql, 32 << 20));
             assert_eq!(clone.stop(), Some(0), "{}", clone.log());
-            clone.again(&guest(software, &tuned(engine), true))
+            clone.again(&guest(software, &tuned(engine), true, &BTreeSet::new()))
         }
     };
     let now = counters(&mut clone.server(Account::Owner)).expect("counted");

@@ -1,16 +1,20 @@
 //! What a run will cost. Planning figures, said as such; the run itself is measured.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use rookery_cast::{count_u32, truncate_u32};
 
 use super::{
+    disks::Disks,
     guest_files::{DATABASE_ROOT_MIB, guest_files_mib, root},
     machines,
 };
 use crate::{
     Callers, Estimate, GuestGroup, GuestKind, Measure, Over, Point, PointData, Search, StackKind,
-    StorageUse, Study, Variant, plan::parts,
+    StorageRole, StorageUse, Study, Variant, plan::parts,
 };
 
 /// Start, health check and removal of a trial's guests, whatever their number.
@@ -62,6 +66,7 @@ fn computed(variants: &[Variant], points: &[Point], searches: &[Search]) -> Esti
         duration: COMPUTED * repeats.chain(probes).sum(),
         memory_mib: 0,
         disk_mib: 0,
+        elsewhere_mib: BTreeMap::new(),
     }
 }
 
@@ -123,20 +128,8 @@ pub(super) fn estimate<'p>(
             .iter()
             .map(|(_, data)| data.used_mib())
             .sum::<u64>();
-    // A volume takes all of its blocks when it is made, however much of it the clone fills.
-    let clones = |parts: &Parts<'_>, (point, study): &(Point, &Study)| {
-        if study.guest.kind() == GuestKind::External {
-            return 0;
-        }
-        let group = point.only_group();
-        let clone = machines::clone_mib(point, study).unwrap_or(match group.volume_mib {
-            0 if data_in_tier(parts, group) => 0,
-            0 => group.database.used_mib(),
-            volume => volume,
-        });
-        let swapped = study.guest.swap.disk_mib(group.memory_mib);
-        u64::from(group.guests) * (clone + guest_files_mib(study) + swapped)
-    };
+    let clones = all.iter().map(|parts| clones(parts));
+    let disks = clones.fold(Disks::default(), Disks::larger);
     Estimate {
         duration: trials + searching + build + ceilings(variants) + Duration::from_secs_f64(load_s),
         memory_mib: points
@@ -145,14 +138,46 @@ pub(super) fn estimate<'p>(
             .map(Point::total_memory_mib)
             .max()
             .unwrap_or(0),
-        disk_mib: templates_mib
-            + machines::images_mib(&every)
-            + all
-                .iter()
-                .map(|parts| parts.iter().map(|part| clones(parts, part)).sum())
-                .max()
-                .unwrap_or(0),
+        disk_mib: templates_mib + machines::images_mib(&every) + disks.here_mib,
+        elsewhere_mib: disks.elsewhere_mib,
     }
+}
+
+/// Where the clones of all guests of a point lie.
+fn clones(parts: &Parts<'_>) -> Disks {
+    let mut disks = Disks::default();
+    let mut before = 0;
+    for (point, study) in parts {
+        let group = point.only_group();
+        let guests = before..before + group.guests;
+        before = guests.end;
+        if study.guest.kind() == GuestKind::External {
+            continue;
+        }
+        let in_run = guest_files_mib(study) + study.guest.swap.disk_mib(group.memory_mib);
+        disks.here_mib += u64::from(group.guests) * in_run;
+        match &study.storage.volume {
+            Some(volume) => {
+                let each = group.volumes_mib.mib(StorageRole::Data);
+                disks.add_volumes(volume, each, guests.clone());
+            }
+            None => {
+                let each =
+                    machines::clone_mib(point, study).unwrap_or_else(|| {
+                        match data_in_tier(parts, group) {
+                            true => 0,
+                            false => group.database.used_mib(),
+                        }
+                    });
+                disks.here_mib += u64::from(group.guests) * each;
+            }
+        }
+        for (role, role_use) in &study.storage.roles {
+            let each = group.volumes_mib.mib(*role);
+            disks.add_volumes(&role_use.volume, each, guests.clone());
+        }
+    }
+    disks
 }
 
 /// The groups of a point with their studies.

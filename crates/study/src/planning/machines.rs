@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::guest_files::root;
 use crate::{
-    GuestKind, Point, Study, VolumeUse,
+    GuestKind, Point, StorageRole, Study, VolumeUse,
     grammar::Context,
     problem::Code,
     vm_shape::{DiskClone, LEAST_MEMORY_MIB},
@@ -96,8 +96,9 @@ pub(super) fn disk_on_volume_mib(study: &Study, volume: &VolumeUse) -> Option<u6
 /// of its blocks at once.
 pub(super) fn clone_mib(point: &Point, study: &Study) -> Option<u64> {
     let disk = &study.guest.vm()?.disk;
+    let on_volume = point.only_group().volumes_mib.mib(StorageRole::Data);
     Some(match disk.clone {
-        _ if point.only_group().volume_mib > 0 => point.only_group().volume_mib,
+        _ if on_volume > 0 => on_volume,
         DiskClone::Overlay => point.only_group().database.used_mib(),
         DiskClone::Raw => whole_mib(point, study),
         DiskClone::Preallocated => disk.size_mib,

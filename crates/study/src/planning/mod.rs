@@ -2,6 +2,7 @@
 
 mod added;
 mod cpus;
+mod disks;
 mod estimate;
 mod groups;
 mod growth;
@@ -232,8 +233,13 @@ fn check_root(study: &Study, host: &HostFacts, context: &mut Context) {
         let message = format!("{who} need root, and this is not root");
         context.refuse::<()>(Code::NeedsRoot, span, message, help);
     }
-    if study.storage.volume.is_some() && !host.root {
-        let span = context.spans.nearest("storage.pool");
+    let role = study.storage.roles.keys().next();
+    if (study.storage.volume.is_some() || role.is_some()) && !host.root {
+        let key = match (&study.storage.volume, role) {
+            (None, Some(role)) => role.name(),
+            _ => "pool",
+        };
+        let span = context.spans.nearest(&format!("storage.{key}"));
         let help = "run as root, or write `pool = \"directory\"` in [storage]";
         context.refuse::<()>(
             Code::NeedsRoot,

@@ -10,7 +10,7 @@ use rookery_cast::{count_u32, truncate_u32, truncate_u64};
 use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
     Amount, Callers, CpuSet, CpuTime, EvaluationError, GuestGroup, GuestKind, HostFacts, Layout,
-    Measure, Per, Pinning, Point, PointData, Study, Variables, Variant, Vcpus,
+    Measure, Per, Pinning, Point, PointData, Study, Variables, Variant, Vcpus, VolumeSizes,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
     grammar::kinds::{MOST_RATE, MOST_USERS, cpu_list},
@@ -208,11 +208,11 @@ pub(super) fn group(
         database,
         nodes: placement::nodes(study.guest.pin.binds_memory(), &pins, &host.places),
         pins,
-        volume_mib: 0,
+        volumes_mib: VolumeSizes::default(),
         callers: Callers::Users,
     };
     let users = combination.users_each(offered);
-    group.volume_mib = storage::volume_mib(study, &group, users, context);
+    group.volumes_mib = storage::volumes_mib(study, &group, users, context);
     group
 }
 

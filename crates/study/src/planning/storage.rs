@@ -4,21 +4,67 @@ use rookery_cast::truncate_u64;
 
 use super::{MIB, guest_files::guest_files_mib, machines};
 use crate::{
-    Amount, EvaluationError, GuestGroup, Scaled, Study, Variables, VolumeUse, expression::BYTES,
-    grammar::Context, problem::Code,
+    Amount, EvaluationError, GuestGroup, RoleUse, Scaled, StorageRole, Study, Variables,
+    VolumeSizes, VolumeUse, expression::BYTES, grammar::Context, problem::Code,
 };
 
 /// Room for logs and what the file system itself takes, MiB.
 const SPARE_MIB: u64 = 256;
 
-/// The volume of each guest of a group, or its part of a shared one, MiB; 0 where there is none.
-/// One that is too small is refused.
-pub(super) fn volume_mib(
+/// The volumes of each guest of a group, or its part of a shared one. One that is too small is
+/// refused.
+pub(super) fn volumes_mib(
     study: &Study,
     group: &GuestGroup,
     users: f64,
     context: &mut Context,
+) -> VolumeSizes {
+    let data = [(StorageRole::Data, data_mib(study, group, users, context))];
+    let beside = study
+        .storage
+        .roles
+        .iter()
+        .map(|(role, wanted)| (*role, role_mib(*role, wanted, group, users, context)));
+    data.into_iter().chain(beside).collect()
+}
+
+/// The volume of a role beside the data, MiB.
+fn role_mib(
+    role: StorageRole,
+    wanted: &RoleUse,
+    group: &GuestGroup,
+    users: f64,
+    context: &mut Context,
 ) -> u64 {
+    let path = format!("storage.{}.size", role.name());
+    // The grammar wants a size.
+    let Some(size) = &wanted.volume.size else {
+        return 0;
+    };
+    let span = context.spans.nearest(&path);
+    let each = match each_mib(size, group, users) {
+        Ok(each) => each,
+        Err(why) => {
+            let name = role.name();
+            let message = format!("the {name} volumes of {} guests: {why}", group.guests);
+            context.refuse::<()>(Code::Disk, span, message, "change the rule");
+            return 0;
+        }
+    };
+    let least = least_mib(&wanted.volume, group.guests);
+    if each < least {
+        let message = format!(
+            "a guest would have {each} MiB of volume for this, and its file system needs {least} \
+             MiB"
+        );
+        let help = format!("write `size = \"{least}MiB per guest\"` or more");
+        context.refuse::<()>(Code::Disk, span, message, help);
+    }
+    each
+}
+
+/// That of the data, MiB; 0 where there is none.
+fn data_mib(study: &Study, group: &GuestGroup, users: f64, context: &mut Context) -> u64 {
     let Some(volume) = &study.storage.volume else {
         return 0;
     };
@@ -90,7 +136,7 @@ fn least_mib(volume: &VolumeUse, guests: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Document, HostFacts, Plan};
+    use crate::{Document, HostFacts, Plan, StorageRole};
 
     fn planned(storage: &str, root: bool) -> Result<Plan, String> {
         planned_for("kind = \"container\"", storage, root)
@@ -120,7 +166,7 @@ mod tests {
         let plan = planned(storage, true).unwrap_or_else(|problems| panic!("{problems}"));
         plan.points
             .iter()
-            .map(|point| point.only_group().volume_mib)
+            .map(|point| point.only_group().volumes_mib.mib(StorageRole::Data))
             .collect()
     }
 
@@ -145,7 +191,10 @@ mod tests {
                 true,
             )?;
             Ok::<_, String>((
-                plan.points[0].only_group().volume_mib,
+                plan.points[0]
+                    .only_group()
+                    .volumes_mib
+                    .mib(StorageRole::Data),
                 plan.estimate.disk_mib,
             ))
         };
@@ -169,6 +218,33 @@ mod tests {
         );
         assert!(text.contains("size = \"27MiB per guest\""), "{text}");
         assert!(planned("size = \"200MiB\"\nfilesystem = \"xfs\"\n", true).is_err());
+    }
+
+    #[test]
+    fn volumes_elsewhere_count_where_they_lie() {
+        let plan = |storage: &str| {
+            let plan = planned(storage, true).unwrap_or_else(|problems| panic!("{problems}"));
+            let elsewhere = plan.estimate.elsewhere_mib.into_iter();
+            (plan.estimate.disk_mib, elsewhere.collect::<Vec<_>>())
+        };
+        let (here, none) = plan("size = \"1GiB\"\n");
+        assert!(none.is_empty());
+        let (rest, elsewhere) = plan("size = \"1GiB\"\ndirectories = [\"/a\", \"/b\"]\n");
+        // The first and the third of three guests are in the first directory.
+        assert_eq!(
+            elsewhere,
+            [("/a".to_owned(), 2048), ("/b".to_owned(), 1024)]
+        );
+        assert_eq!(rest + 3 * 1024, here);
+        let shared = "size = \"1GiB\"\nper = \"host\"\ndirectories = [\"/a\", \"/b\"]\n";
+        let (_, elsewhere) = plan(shared);
+        assert_eq!(elsewhere, [("/a".to_owned(), 3 * 1024)], "one volume");
+        let stripe = "size = \"1GiB\"\ntier = \"stripe\"\ndirectories = [\"/a\", \"/b\"]\n";
+        let (_, elsewhere) = plan(stripe);
+        assert_eq!(
+            elsewhere,
+            [("/a".to_owned(), 1536), ("/b".to_owned(), 1536)]
+        );
     }
 
     #[test]

@@ -26,6 +26,7 @@ fn interface_of(nic: &NetworkShape, plan: &Plan) -> Vec<String> {
             "mtu",
             (nic.mtu != usual.mtu).then(|| format!("packets of up to {} bytes", nic.mtu)),
         ),
+        ("coalesce", nic.coalesce.map(gathered)),
     ];
     others
         .into_iter()
@@ -81,6 +82,7 @@ fn link_of(link: &LinkShape, packet_cpus: Option<&PacketCpus>, plan: &Plan) -> V
                 format!("{loss} of packets lost in each direction")
             }),
         ),
+        ("coalesce", link.coalesce.map(gathered)),
         ("irq", packet_cpus.map(packets_on)),
     ];
     others
@@ -89,6 +91,11 @@ fn link_of(link: &LinkShape, packet_cpus: Option<&PacketCpus>, plan: &Plan) -> V
         .filter(|(key, _)| !plan.varies("network", key))
         .filter_map(|(_, text)| text)
         .collect()
+}
+
+/// How many packets are handed on together.
+fn gathered(packets: u32) -> String {
+    format!("up to {packets} packets gathered")
 }
 
 /// Where packets are handled.

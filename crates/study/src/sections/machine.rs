@@ -221,6 +221,8 @@ impl MachineKeys {
                 vhost: self.vhost.map(|switch| switch.0).or(begin.nic.vhost),
                 queues: self.queues.unwrap_or(begin.nic.queues),
                 mtu: self.mtu.unwrap_or(begin.nic.mtu),
+                // [network] says it.
+                coalesce: begin.nic.coalesce,
             },
             memory: MemoryShape {
                 hugepages: on(self.hugepages, begin.memory.hugepages),

@@ -24,13 +24,15 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     name: "network",
     many: false,
     meaning: "How guests are linked to the network of their lab: containers, and of machines the \
-              device and its largest packet. What is not said is as the kernel has it.",
+              device, its largest packet and what it gathers. What is not said is as the kernel has it.",
     keys: NetworkKeys::keys,
     below: &[],
 };
 
 /// Longest delay of a packet.
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
+/// Most packets that an interface gathers: the kernel looks at no more at a time.
+const MOST_GATHERED: u32 = 64;
 /// Longest queue in front of a rate limit, packets.
 const LONGEST_QUEUE: u32 = 1_000_000;
 
@@ -43,6 +45,10 @@ keys! {
         /// Largest packet of the guest's link, bytes; 65485 is the most of a vxlan, 65521 of a
         /// machine.
         mtu: Whole<u32> = Whole { min: LEAST_MTU, max: MOST_MTU }, Optional("1500");
+        /// Packets that the interfaces of a guest's link gather before they hand them on (`rx-frames`
+        /// of `ethtool -C`): of machines on a bridge that on the host; those of containers take it
+        /// where the kernel has it.
+        coalesce: Whole<u32> = Whole { min: 0, max: MOST_GATHERED }, Optional("as the kernel has it");
         /// Largest packet of the lab's bridge, bytes (this and all keys below: containers only).
         bridge_mtu: Whole<u32> = Whole { min: LEAST_MTU, max: MOST_MTU }, Optional("that of the links");
         /// Received packets are put together (generic receive offload).
@@ -102,7 +108,7 @@ impl NetworkKeys {
             }
             LabShape::Bare | LabShape::Fake | LabShape::External => {
                 let what = format!("shapes the links of guests, but {kind} guests have none");
-                refuse_all(&["mtu"], &what, context);
+                refuse_all(&["mtu", "coalesce"], &what, context);
                 refuse_all(&CONTAINER_KEYS, &what, context);
                 if self
                     .device
@@ -151,6 +157,7 @@ impl NetworkKeys {
                 tso: on(self.tso),
                 checksum: on(self.checksum),
             },
+            coalesce: self.coalesce,
             rate_limit: self.limit(context)?,
             impairment: Impairment {
                 delay: self.delay?,
@@ -191,6 +198,7 @@ impl NetworkKeys {
             }
             shape.nic.mtu = mtu;
         }
+        shape.nic.coalesce = self.coalesce;
         match self.device {
             None | Some(DeviceName::Virtio) => {}
             Some(DeviceName::E1000) => shape.nic.model = NicModel::E1000,
@@ -254,6 +262,7 @@ impl NetworkKeys {
                     gso: switch(link.offloads.gso),
                     tso: switch(link.offloads.tso),
                     checksum: switch(link.offloads.checksum),
+                    coalesce: link.coalesce,
                     rate_limit: link.rate_limit.map(|limit| Some(limit.bits_per_s)),
                     queue_length: link.rate_limit.and_then(|limit| match limit.queue {
                         RateQueue::Usual => None,
@@ -268,6 +277,7 @@ impl NetworkKeys {
             // All else of a machine is in [guest.vm].
             LabShape::Vm(shape) => Self {
                 device: (shape.nic.model == NicModel::E1000).then_some(DeviceName::E1000),
+                coalesce: shape.nic.coalesce,
                 ..Self::default()
             },
             LabShape::Bare | LabShape::Fake | LabShape::External => Self::default(),
@@ -317,6 +327,20 @@ mod tests {
         let again = Study::parse("again", &study.to_toml());
         assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
         study.guest.vm().expect("a machine").clone()
+    }
+
+    #[test]
+    fn interfaces_gather_packets_where_there_are_interfaces() {
+        assert_eq!(link("coalesce = 16\n").coalesce, Some(16));
+        let shape = machine("[network]\ncoalesce = 0\n");
+        assert_eq!(shape.nic.coalesce, Some(0));
+        let of_user = "[guest]\nkind = \"vm\"\n[network]\ndevice = \"user\"\ncoalesce = 4\n";
+        assert!(refusal(of_user).contains("user mode has no interface"));
+        assert!(
+            refusal("[network]\ncoalesce = 4\n").contains("`network.coalesce` shapes the links")
+        );
+        let many = format!("{CONTAINER}[network]\ncoalesce = 65\n");
+        assert!(refusal(&many).starts_with("study::out-of-range: `network.coalesce`"));
     }
 
     #[test]

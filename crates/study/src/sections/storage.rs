@@ -1,17 +1,19 @@
 //! `[storage]`: where guests keep their data, and how much I/O they may do.
 
-use std::time::Duration;
+mod role;
+
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
     grammar::{
-        Context, SectionInfo, keys,
+        Context, Reader, SectionInfo, keys,
         kinds::{Choice, Memory, PathFromRoot, PerSecond, Time, Values, Whole},
     },
     names::Named,
     problem::Code,
     storage_use::{
-        AccessTimes, BlockSize, FileSystem, ForeignTier, IoLimits, JournalMode, StorageUse, Tier,
-        VolumeCache, VolumeUse,
+        AccessTimes, BlockSize, FileSystem, ForeignTier, IoLimits, JournalMode, RoleUse,
+        StorageRole, StorageUse, Tier, VolumeCache, VolumeUse,
     },
 };
 
@@ -20,7 +22,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     many: false,
     meaning: "Where guests keep their data, and how much I/O they may do.",
     keys: StorageKeys::keys,
-    below: &[],
+    below: &[role::BELOW],
 };
 
 /// Where data are kept.
@@ -261,19 +263,34 @@ const FILE_SYSTEM_KEYS: [&str; 9] = [
 const EXT4_KEYS: [&str; 2] = ["journal", "commit"];
 
 impl StorageKeys {
-    pub(crate) fn build(self, context: &mut Context) -> Option<StorageUse> {
+    /// The section with what stands below it.
+    pub(crate) fn read_storage(mut reader: Reader<'_, '_, '_>) -> Option<StorageUse> {
+        let keys = Self::read(&mut reader);
+        let roles = role::read_below(&mut reader);
+        let storage = keys.build(reader.context);
+        reader.finish();
+        Some(StorageUse {
+            roles: roles?,
+            ..storage?
+        })
+    }
+
+    /// Appends the section with what stands below it.
+    pub(crate) fn write_storage(storage: &StorageUse, out: &mut String) {
+        Self::of(storage).write(out);
+        role::write_below(&storage.roles, out);
+    }
+
+    /// All but the roles.
+    fn build(self, context: &mut Context) -> Option<StorageUse> {
         let pool = self.pool?;
         let ceiling = self.ceiling?.0;
-        let limits = IoLimits {
-            read_iops: self.read_iops?,
-            write_iops: self.write_iops?,
-            read_bps: self.read_bps?,
-            write_bps: self.write_bps?,
-        };
+        let limits = self.limits()?;
         let volume = match pool {
             Pool::Directory => {
                 let help = "write `pool = \"volume\"` in [storage], or remove it";
                 refuse_all(
+                    SECTION.name,
                     &VOLUME_KEYS,
                     "belongs to volumes, but `storage.pool` is \"directory\"",
                     help,
@@ -283,23 +300,35 @@ impl StorageKeys {
             }
             Pool::Raw => {
                 refuse_all(
+                    SECTION.name,
                     &FILE_SYSTEM_KEYS,
                     "belongs to a file system, and a raw device has none",
                     "remove it",
                     context,
                 )?;
-                Some(self.volume(true, context)?)
+                Some(self.volume(true, SECTION.name, context)?)
             }
-            Pool::Volume => Some(self.volume(false, context)?),
+            Pool::Volume => Some(self.volume(false, SECTION.name, context)?),
         };
         Some(StorageUse {
             volume,
+            roles: BTreeMap::new(),
             limits,
             ceiling,
         })
     }
 
-    fn volume(self, raw: bool, context: &mut Context) -> Option<VolumeUse> {
+    fn limits(&self) -> Option<IoLimits> {
+        Some(IoLimits {
+            read_iops: self.read_iops?,
+            write_iops: self.write_iops?,
+            read_bps: self.read_bps?,
+            write_bps: self.write_bps?,
+        })
+    }
+
+    /// The volume that the keys of `section` ask for.
+    fn volume(self, raw: bool, section: &str, context: &mut Context) -> Option<VolumeUse> {
         let given = [
             self.per.is_some(),
             self.size.is_some(),
@@ -316,20 +345,21 @@ impl StorageKeys {
             self.directories.is_some(),
         ];
         // What is in the file but was refused has its problem already.
-        let refused = |(key, read): (&&str, bool)| !read && context.spans.has(&path_of(key));
+        let refused =
+            |(key, read): (&&str, bool)| !read && context.spans.has(&path_of(section, key));
         if VOLUME_KEYS.iter().zip(given).any(refused) {
             return None;
         }
-        let tier = self.tier(context)?;
+        let tier = self.tier(section, context)?;
         let filesystem = self.filesystem.unwrap_or(match tier {
             Tier::Stripe { .. } => FileSystem::Btrfs,
             Tier::Single | Tier::Foreign(_) => FileSystem::Ext4,
         });
-        self.check_filesystem(filesystem, tier, context)?;
+        self.check_filesystem(filesystem, tier, section, context)?;
         if let Some(odd) = self.commit.filter(|commit| commit.subsec_nanos() > 0) {
-            let span = context.spans.nearest("storage.commit");
-            let message =
-                format!("`storage.commit` is {odd:?}, and file systems count whole seconds");
+            let path = path_of(section, "commit");
+            let span = context.spans.nearest(&path);
+            let message = format!("`{path}` is {odd:?}, and file systems count whole seconds");
             return context.refuse(
                 Code::OutOfRange,
                 span,
@@ -355,10 +385,11 @@ impl StorageKeys {
     }
 
     /// What of devices a volume is made of.
-    fn tier(&self, context: &mut Context) -> Option<Tier> {
+    fn tier(&self, section: &str, context: &mut Context) -> Option<Tier> {
         Some(match (self.tier, self.devices) {
             (Some(TierName::Stripe), devices) => {
                 refuse_all(
+                    section,
                     &self.limited(),
                     "holds for one device, and a stripe has several",
                     "remove it, or write `tier = \"single\"`",
@@ -371,7 +402,7 @@ impl StorageKeys {
             (_, Some(_)) => {
                 let help = "write `tier = \"stripe\"`, or remove it";
                 let why = "says over how many devices a stripe goes, and there is none";
-                refuse_all(&["devices"], why, help, context)?;
+                refuse_all(section, &["devices"], why, help, context)?;
                 return None;
             }
             (Some(TierName::Foreign(foreign)), None) => Tier::Foreign(foreign),
@@ -398,11 +429,12 @@ impl StorageKeys {
         &self,
         filesystem: FileSystem,
         tier: Tier,
+        section: &str,
         context: &mut Context,
     ) -> Option<()> {
         let name = filesystem.name();
         if matches!(tier, Tier::Stripe { .. }) && filesystem != FileSystem::Btrfs {
-            let span = context.spans.nearest("storage.filesystem");
+            let span = context.spans.nearest(&path_of(section, "filesystem"));
             let message = format!("{name} lies on one device, and a stripe has several");
             let help = "write `filesystem = \"btrfs\"`, or remove it";
             return context.refuse(Code::Contradiction, span, message, help);
@@ -411,21 +443,21 @@ impl StorageKeys {
             return Some(());
         }
         let help = "write `filesystem = \"ext4\"`, or remove it";
-        let why = format!("belongs to ext4, but `storage.filesystem` is \"{name}\"");
-        refuse_all(&EXT4_KEYS, &why, help, context)?;
+        let why = format!("belongs to ext4, but `{section}.filesystem` is \"{name}\"");
+        refuse_all(section, &EXT4_KEYS, &why, help, context)?;
         if filesystem == FileSystem::Btrfs {
             let why = "is not btrfs's to choose: its blocks are as large as a page of memory";
-            refuse_all(&["block_size"], why, help, context)?;
+            refuse_all(section, &["block_size"], why, help, context)?;
         }
         if filesystem == FileSystem::Xfs && self.barriers == Some(Switch(false)) {
-            let span = context.spans.nearest("storage.barriers");
+            let span = context.spans.nearest(&path_of(section, "barriers"));
             let message = "xfs always has write barriers: Linux 4.19 took the option away";
             return context.refuse(Code::Contradiction, span, message, help);
         }
         Some(())
     }
 
-    pub(crate) fn of(storage: &StorageUse) -> Self {
+    fn of(storage: &StorageUse) -> Self {
         let volume = storage.volume.as_ref();
         let filed = volume.filter(|volume| !volume.raw);
         Self {
@@ -475,15 +507,21 @@ impl StorageKeys {
     }
 }
 
-fn path_of(key: &str) -> String {
-    format!("{}.{key}", SECTION.name)
+fn path_of(section: &str, key: &str) -> String {
+    format!("{section}.{key}")
 }
 
-/// Refuses each of these keys that is in the file; nothing where there is one.
-fn refuse_all(keys: &[&str], why: &str, help: &str, context: &mut Context) -> Option<()> {
+/// Refuses each of these keys of a section that is in the file; nothing where there is one.
+fn refuse_all(
+    section: &str,
+    keys: &[&str],
+    why: &str,
+    help: &str,
+    context: &mut Context,
+) -> Option<()> {
     let there: Vec<String> = keys
         .iter()
-        .map(|key| path_of(key))
+        .map(|key| path_of(section, key))
         .filter(|path| context.spans.has(path))
         .collect();
     for path in &there {

@@ -80,6 +80,11 @@ impl VmShape {
             (1280..=65521).contains(&nic.mtu),
             format!("packets of {} bytes cannot be: take 1280 to 65521", nic.mtu),
         );
+        unless(
+            nic.coalesce.is_none() || nic.network != Network::User,
+            "a network in user mode has no interface on the host that could gather packets"
+                .to_owned(),
+        );
         let bridged = matches!(nic.network, Network::HostBridge(_));
         if let Network::HostBridge(name) = &nic.network {
             unless(

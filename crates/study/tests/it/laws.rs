@@ -413,7 +413,7 @@ prop_compose! {
         mtu in 1280_u32..65_486, bridge_mtu in 1280_u32..65_536,
         gro in option::of(any::<bool>()), gso in option::of(any::<bool>()), tso in option::of(any::<bool>()), checksum in option::of(any::<bool>()),
         bits_per_s in option::of(64_000_u64..1_000_000_000_000), packets in option::of(1_u32..1_000_000),
-        delay_us in 0_u64..10_000_000, loss_ppm in 0_u32..500_000,
+        delay_us in 0_u64..10_000_000, loss_ppm in 0_u32..500_000, coalesce in option::of(0_u32..65),
     ) -> LinkShape {
         let queue = packets.map_or(RateQueue::Usual, RateQueue::Packets);
         LinkShape {
@@ -421,6 +421,7 @@ prop_compose! {
             mtu,
             bridge_mtu,
             offloads: Offloads { gro, gso, tso: tso.filter(|on| !on || checksum != Some(false)), checksum },
+            coalesce,
             rate_limit: bits_per_s.map(|bits_per_s| RateLimit { bits_per_s, queue }),
             impairment: Impairment { delay: Duration::from_micros(delay_us), loss_ppm },
         }
@@ -508,6 +509,7 @@ fn storage(kind: GuestKind) -> impl Strategy<Value = StorageUse> {
     (option::of(volume()), limits, any::<bool>()).prop_map(move |(volume, limits, ceiling)| {
         StorageUse {
             volume: volume.filter(|_| !matches!(kind, GuestKind::Fake | GuestKind::Vm)),
+            roles: BTreeMap::new(),
             limits,
             ceiling: ceiling && kind != GuestKind::Fake,
         }

@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use rookery_study::{Choices, Document, GuestKind, HostFacts, Plan, Point, Search};
+use rookery_study::{Choices, Document, GuestKind, HostFacts, Plan, Point, Search, StorageRole};
 
 fn file(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -195,7 +195,11 @@ fn rhev_is_its_tables_of_sizes_and_pins() {
         );
         // GB of 1000 bytes in MiB, rounded up.
         let lun_mib = (number(&row, "lun_total_gb") * 1e9 / f64::from(1 << 20)).ceil();
-        assert_eq!(group.volume_mib as f64, lun_mib, "{row:?}");
+        assert_eq!(
+            group.volumes_mib.mib(StorageRole::Data) as f64,
+            lun_mib,
+            "{row:?}"
+        );
         // The share of memory that the tuning of the study gives the pool.
         assert_eq!(
             0.6 * group.memory_mib as f64,
@@ -324,7 +328,9 @@ fn zvm_is_its_setups() {
     for (guests, disks) in [(8, 22.0), (40, 4.0)] {
         let own = plan.points.iter().filter(|point| point.guests() == guests);
         for point in own {
-            let gb = point.only_group().volume_mib as f64 * f64::from(1 << 20) / 1e9;
+            let gb = point.only_group().volumes_mib.mib(StorageRole::Data) as f64
+                * f64::from(1 << 20)
+                / 1e9;
             assert!((gb - disks * 8.5).abs() < 1.0, "{guests} guests of {gb} GB");
         }
     }

@@ -75,6 +75,10 @@ pub struct NetstreamCounters {
     /// network of the host, those of all, at the first of them.
     #[serde(default)]
     pub resent_segments: Option<u64>,
+    /// This guest's part, by what it received, of the TCP segments that the networks of the guests
+    /// that answered it sent again inside the window: answers are resent by who sends them.
+    #[serde(default)]
+    pub partner_resent_segments: Option<f64>,
 }
 
 impl CpuTimes {
@@ -187,6 +191,7 @@ impl NetstreamCounters {
                 cpu.and_then(|cpu| cpu.host_share(|times| times.system)),
                 cpu.and_then(|cpu| cpu.host_share(|times| times.interrupts)),
                 self.resent_segments.map(|count| count as f64),
+                self.partner_resent_segments,
                 Some(self.exchanges_from_start as f64),
                 Some(self.unanswered as f64),
             ],
@@ -242,6 +247,11 @@ impl NetstreamCounters {
             (Some(mine), Some(other)) => Some(mine.saturating_add(other)),
             (mine, other) => mine.or(other),
         };
+        let resent = (self.partner_resent_segments, other.partner_resent_segments);
+        self.partner_resent_segments = match resent {
+            (Some(mine), Some(other)) => Some(mine + other),
+            (mine, other) => mine.or(other),
+        };
     }
 }
 
@@ -277,6 +287,7 @@ mod tests {
                 }),
             }),
             resent_segments: Some(3),
+            partner_resent_segments: None,
         }
     }
 
@@ -339,11 +350,16 @@ mod tests {
         ] {
             assert_eq!(all.metric(name), Some(value), "{name}");
         }
+        between.partner_resent_segments = Some(1.5);
+        let all = Counters::Netstream(between);
+        assert_eq!(all.metric("partner_resent_segments"), Some(1.5));
         let alone = Counters::Netstream(counters());
+        assert_eq!(alone.metric("partner_resent_segments"), None);
         assert_eq!(alone.metric("partner_cpu_s_per_gb"), None);
         between.merge(&counters());
         let cpu = between.cpu.expect("counted");
         assert_eq!(cpu.partner.map(|partner| partner.whole), Some(0.25));
+        assert_eq!(between.partner_resent_segments, Some(1.5));
     }
 
     #[test]

@@ -48,7 +48,7 @@ const OPERATIONS: [OperationInfo; 1] = [OperationInfo {
 }];
 
 /// What its counters yield.
-pub(super) static METRICS: [Metric; 23] = [
+pub(super) static METRICS: [Metric; 24] = [
     Metric::higher(
         "exchanges_per_min",
         "exchanges/min",
@@ -156,6 +156,12 @@ pub(super) static METRICS: [Metric; 23] = [
         "segments",
         "TCP segments that the guest's network sent again; where guests share the network of the \
          host, those of the host.",
+    ),
+    Metric::lower(
+        "partner_resent_segments",
+        "segments",
+        "TCP segments that the networks of the guests that answered this one sent again, its part \
+         by what it received.",
     ),
     Metric::neither(
         "exchanges_from_start",

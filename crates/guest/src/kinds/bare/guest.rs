@@ -36,7 +36,7 @@ use crate::{
     phase::{end_reason, out_of_memory},
     processes::kill_labelled,
     spec::GuestSpec,
-    storage::{InForce, Store, VolumeFault, VolumeLook, io_readings},
+    storage::{InForce, RoleDirectory, Store, VolumeFault, VolumeLook, io_readings},
     template::Template,
 };
 
@@ -102,6 +102,11 @@ impl BareGuest {
             run: text(&self.clone.join("run")),
             program: text(&self.template.program),
             listen: self.address,
+            roles: self
+                .role_directories()
+                .into_iter()
+                .map(|directory| (directory.role, directory.inside))
+                .collect(),
         }
     }
 
@@ -242,6 +247,11 @@ impl Guest for BareGuest {
 
     fn volume_fault(&self, look: VolumeLook) -> Option<VolumeFault> {
         self.store.fault(look)
+    }
+
+    fn role_directories(&self) -> Vec<RoleDirectory> {
+        let same = |_, home: &Path| home.to_string_lossy().into_owned();
+        self.store.role_directories(same)
     }
 
     fn in_force(&self) -> Vec<InForce> {

@@ -22,7 +22,7 @@ use crate::{
     paths::{SHARED, clone_dir, log_file, open_directory, prepare},
     run_lab::GuestMaker,
     spec::GuestSpec,
-    storage::{Provision, Store, Volume},
+    storage::{ProvidedVolumes, Provision, Store, make_roles},
     template::Template,
 };
 
@@ -58,9 +58,9 @@ impl GuestMaker for BareGuests {
         template: &Template,
         spec: &GuestSpec,
         provision: &Provision,
-        volume: Option<Arc<Volume>>,
+        volumes: ProvidedVolumes,
     ) -> Result<Box<dyn Guest>, GuestError> {
-        let store = store(core, spec, provision, volume)?;
+        let store = store(core, spec, provision, volumes)?;
         let fail = |step| move |error: io::Error| GuestError::in_guest(&spec.name, step, error);
         let address = self
             .blocks
@@ -103,6 +103,7 @@ impl GuestMaker for BareGuests {
                 let without = guest.store.home.is_none().then_some(SHARED);
                 copy_tree_without(&template.root.join("data"), &guest.data, without)
             })
+            .and_then(|()| make_roles(&*guest.host, &guest.store.roles, &guest.data))
             .and_then(|()| open_directory(&guest.clone.join("run")));
         copied.map_err(fail("copying the data"))?;
         guest.store.settle();
@@ -115,19 +116,21 @@ fn store(
     core: &LabCore,
     spec: &GuestSpec,
     provision: &Provision,
-    volume: Option<Arc<Volume>>,
+    volumes: ProvidedVolumes,
 ) -> Result<Store, GuestError> {
     let refused = |what: &str, help: &str| {
         let error = HostError::refused(what, help);
         GuestError::in_guest(&spec.name, STORAGE_STEP, error)
     };
-    if !provision.limits.is_none() || !provision.nodes.is_empty() {
+    let limited = provision.roles.values().map(|role| role.limits);
+    let limited = limited.chain([provision.limits]);
+    if !provision.nodes.is_empty() || limited.into_iter().any(|limits| !limits.is_none()) {
         return Err(refused(
             "bare guests cannot be held to limits on I/O or to memory nodes",
             "use containers, or leave these out",
         ));
     }
-    let store = Store::new(provision, volume, &spec.name, &core.dirs.dir)
+    let store = Store::new(provision, volumes, &spec.name, &core.dirs.dir)
         .map_err(|error| GuestError::in_guest(&spec.name, STORAGE_STEP, error))?;
     match store.raw() {
         Some(_) => Err(refused(

@@ -2,6 +2,7 @@
 //! and every line of it is meant.
 
 use rookery_host::format_cpu_list;
+use rookery_study::StorageRole;
 use serde_json::{Value, json};
 
 use super::seccomp::seccomp;
@@ -47,7 +48,7 @@ pub(super) fn config(spec: &GuestSpec, context: &BundleContext<'_>) -> Value {
         "hostname": spec.name,
         "root": { "path": "rootfs", "readonly": false },
         "process": first_process(spec, context),
-        "mounts": mounts(context.conf),
+        "mounts": mounts(context.conf, context.store),
         "linux": {
             "cgroupsPath": format!("/{}", context.group),
             "namespaces": [
@@ -134,9 +135,33 @@ fn capabilities(user: u32) -> Value {
     json!({ "bounding": set, "effective": set, "permitted": set })
 }
 
+/// Where a guest finds the directory of a role.
+pub(super) fn role_place(role: StorageRole) -> String {
+    format!("/volumes/{}", role.name())
+}
+
+/// What a guest has mounted: what is its own, and the directories of roles on their volumes.
+fn mounts(conf: &str, store: &Store) -> Value {
+    let own = own_mounts(conf);
+    let roles = store.roles.iter().map(|(role, of_role)| {
+        json!({
+            "destination": role_place(*role),
+            "type": "bind",
+            "source": of_role.home.to_string_lossy(),
+            "options": ["bind", "rw", "nosuid", "nodev"],
+        })
+    });
+    own.as_array()
+        .cloned()
+        .into_iter()
+        .flatten()
+        .chain(roles)
+        .collect()
+}
+
 /// The files of the guest are bound read-only from outside its root: nothing that the guest does
 /// can make us write elsewhere.
-fn mounts(conf: &str) -> Value {
+fn own_mounts(conf: &str) -> Value {
     json!([
         { "destination": "/conf", "type": "bind", "source": conf, "options": ["bind", "ro", "nosuid", "nodev"] },
         { "destination": "/proc", "type": "proc", "source": "proc" },
@@ -218,24 +243,31 @@ fn resources(spec: &GuestSpec, store: &Store, groups: GroupFeatures) -> Value {
 
 /// Limits on I/O; runc writes them to whichever version the host has.
 fn io_limits(store: &Store) -> Option<Value> {
-    let (major, minor) = store.device?;
+    let data = store.device.map(|device| (device, store.limits));
+    let roles = store.roles.values();
+    let limited = roles
+        .filter(|role| !role.limits.is_none())
+        .map(|role| (role.device(), role.limits));
+    let limited: Vec<_> = data.into_iter().chain(limited).collect();
+    if limited.is_empty() {
+        return None;
+    }
     let keys = [
         "throttleReadIOPSDevice",
         "throttleWriteIOPSDevice",
         "throttleReadBpsDevice",
         "throttleWriteBpsDevice",
     ];
-    let limit = |(key, (_, rate)): (&str, (_, Option<u64>))| {
-        Some((
-            key.to_owned(),
-            json!([{ "major": major, "minor": minor, "rate": rate? }]),
-        ))
+    let limits_of = |(index, key): (usize, &str)| {
+        let devices = limited.iter().filter_map(|((major, minor), limits)| {
+            let (_, rate) = limits.named()[index];
+            Some(json!({ "major": major, "minor": minor, "rate": rate? }))
+        });
+        let devices: Vec<Value> = devices.collect();
+        (!devices.is_empty()).then(|| (key.to_owned(), Value::Array(devices)))
     };
     Some(Value::Object(
-        keys.into_iter()
-            .zip(store.limits.named())
-            .filter_map(limit)
-            .collect(),
+        keys.into_iter().enumerate().filter_map(limits_of).collect(),
     ))
 }
 
@@ -346,6 +378,8 @@ mod tests {
         assert_eq!(resources["cpu"], json!({ "mems": "0-1" }));
         insta::assert_snapshot!(resources["blockIO"], @r#"{"throttleReadIOPSDevice":[{"major":7,"minor":3,"rate":200}],"throttleWriteBpsDevice":[{"major":7,"minor":3,"rate":1048576}]}"#);
         assert_eq!(devices(&store), json!([]), "no raw device");
+        let own = own_mounts("/conf");
+        assert_eq!(mounts("/conf", &store), own, "no roles");
     }
 
     #[test]

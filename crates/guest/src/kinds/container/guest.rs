@@ -24,7 +24,7 @@ use rustix::{
 };
 use tracing::instrument;
 
-use super::config::{BundleContext, GroupFeatures, config, process};
+use super::config::{BundleContext, GroupFeatures, config, process, role_place};
 use crate::{
     copy::copy_tree,
     cpu_quota::weight_reading,
@@ -39,7 +39,10 @@ use crate::{
     paths::{CloneClaim, SHARED, open_directory, prepare, remove_tree},
     phase::{Phase, end_reason, out_of_memory},
     spec::GuestSpec,
-    storage::{InForce, Store, VolumeFault, VolumeLook, io_readings, node_reading},
+    storage::{
+        InForce, RoleDirectory, Store, VolumeFault, VolumeLook, io_readings, make_roles,
+        node_reading,
+    },
     swap::swap_reading,
     template::{LIBRARIES, LOADER, PROGRAM, Template},
 };
@@ -65,7 +68,7 @@ pub(super) struct Shared {
 
 /// A container and everything that belongs to it. Its bundle is `<clones>/<name>`: `config.json`,
 /// `rootfs` (the overlay's mount point), `upper` and `work`, which lie on its volume where it has
-/// one.
+/// one. Directories of roles are bound in from their volumes.
 pub(super) struct ContainerGuest {
     shared: Arc<Shared>,
     spec: GuestSpec,
@@ -167,6 +170,7 @@ impl ContainerGuest {
             )
             .into()
         })
+        .and_then(|()| make_roles(&*self.shared.host, &self.store.roles, &self.data))
     }
 
     fn write_config(&self) -> io::Result<()> {
@@ -177,6 +181,11 @@ impl ContainerGuest {
             run: "/run".to_owned(),
             program: format!("/{PROGRAM}"),
             listen: self.address,
+            roles: self
+                .role_directories()
+                .into_iter()
+                .map(|directory| (directory.role, directory.inside))
+                .collect(),
         };
         let conf = self.bundle.join("conf");
         write_files(&conf, &self.spec, &paths)?;
@@ -424,6 +433,10 @@ impl Guest for ContainerGuest {
 
     fn volume_fault(&self, look: VolumeLook) -> Option<VolumeFault> {
         self.store.fault(look)
+    }
+
+    fn role_directories(&self) -> Vec<RoleDirectory> {
+        self.store.role_directories(|role, _| role_place(role))
     }
 
     fn in_force(&self) -> Vec<InForce> {

@@ -25,7 +25,7 @@ use crate::{
     paths::{clone_dir, log_file},
     run_lab::GuestMaker,
     spec::GuestSpec,
-    storage::{Provision, Store, Volume},
+    storage::{ProvidedVolumes, Provision, Store},
     template::Template,
 };
 
@@ -71,13 +71,13 @@ impl GuestMaker for ContainerGuests {
         template: &Template,
         spec: &GuestSpec,
         provision: &Provision,
-        volume: Option<Arc<Volume>>,
+        volumes: ProvidedVolumes,
     ) -> Result<Box<dyn Guest>, GuestError> {
         let fail = |error: io::Error| GuestError::in_guest(&spec.name, "making its clone", error);
         let address = SocketAddr::from((guest_address(spec.number).map_err(fail)?, spec.port));
         let dir = &core.dirs.dir;
         let store =
-            Store::new(provision, volume, &spec.name, dir).map_err(|error| fail(error.into()))?;
+            Store::new(provision, volumes, &spec.name, dir).map_err(|error| fail(error.into()))?;
         let guest = ContainerGuest::make(
             Arc::clone(&self.shared),
             spec,

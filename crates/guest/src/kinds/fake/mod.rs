@@ -2,6 +2,7 @@
 //! most.
 
 use std::{
+    collections::BTreeMap,
     collections::BTreeSet,
     fs,
     io::{self, Read, Write},
@@ -227,6 +228,7 @@ impl FakeGuest {
             run: text(&self.clone.join("run")),
             program: self.program.clone(),
             listen: self.address,
+            roles: BTreeMap::new(),
         }
     }
 

@@ -450,7 +450,12 @@ impl Domain<'_> {
         let interface = interface
             .child(Element::new("target").with("dev", &self.link))
             .children(driver);
-        Some(interface.child(Element::new("mtu").with("size", nic.mtu)))
+        let coalesce = nic.coalesce.map(|packets| {
+            let frames = Element::new("frames").with("max", packets);
+            Element::new("coalesce").child(Element::new("rx").child(frames))
+        });
+        let interface = interface.child(Element::new("mtu").with("size", nic.mtu));
+        Some(interface.children(coalesce))
     }
 }
 
@@ -591,6 +596,7 @@ pub(super) mod tests {
                 vhost: Some(true),
                 queues: 2,
                 mtu: 9000,
+                coalesce: Some(16),
             },
             memory: MemoryShape {
                 hugepages: true,

@@ -1,6 +1,7 @@
 //! One virtual machine.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -43,7 +44,7 @@ use crate::{
     guest::{CommandEnd, Guest, GuestCommand, GuestState, ProcessProbe, RUN_STEP},
     health::Health,
     label::guest_group,
-    link::machine_readings,
+    link::{coalesce_reading, machine_readings},
     log::tail,
     paths::{CloneClaim, SHARED, prepare, remove_tree},
     phase::{Phase, end_reason},
@@ -227,6 +228,8 @@ impl VmGuest {
             run: "/run".to_owned(),
             program: format!("/{PROGRAM}"),
             listen: SocketAddr::from((self.plug.inside, self.spec.port)),
+            // Machines have one disk.
+            roles: BTreeMap::new(),
         };
         let loader = self.loader.then(|| {
             [
@@ -548,10 +551,12 @@ impl Guest for VmGuest {
         readings.extend(swap::reading(self.swap_mib(), &self.control()));
         let nic = &self.shape.nic;
         readings.push(interface_in_force(nic, &document));
-        if let Some(lab) = &self.shared.network {
-            let tap = link_name(nic, &self.names);
-            readings.extend(machine_readings(&*self.shared.host, lab, &tap, nic.mtu));
+        let (host, lab) = (&*self.shared.host, self.shared.network.as_deref());
+        let tap = link_name(nic, &self.names);
+        if let Some(lab) = lab {
+            readings.extend(machine_readings(host, lab, &tap, nic.mtu));
         }
+        readings.extend(coalesce_reading(host, lab, &tap, nic.coalesce));
         readings
     }
 

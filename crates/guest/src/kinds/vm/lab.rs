@@ -30,7 +30,7 @@ use crate::{
     paths::{clone_dir, log_file},
     run_lab::GuestMaker,
     spec::GuestSpec,
-    storage::{Provision, Store, Volume},
+    storage::{ProvidedVolumes, Provision, Store, Volume},
     template::{Patience, Template, patient},
 };
 
@@ -110,24 +110,29 @@ impl VmGuests {
         core: &LabCore,
         spec: &GuestSpec,
         provision: &Provision,
-        volume: Option<Arc<Volume>>,
+        volumes: ProvidedVolumes,
     ) -> Result<Store, GuestError> {
         let unlimited = Provision {
             limits: IoLimits::default(),
             ..provision.clone()
         };
-        if volume.is_some() && self.shape.pool != Pool::Directory {
-            let error = HostError::refused(
+        let refused = |what: &str, help: &str| {
+            let error = HostError::refused(what, help);
+            GuestError::in_guest(&spec.name, "preparing its storage", error)
+        };
+        if volumes.data.is_some() && self.shape.pool != Pool::Directory {
+            return Err(refused(
                 "its disk cannot lie on a volume and in a pool",
                 "leave out `pool` in [guest.vm], or `pool` in [storage]",
-            );
-            return Err(GuestError::in_guest(
-                &spec.name,
-                "preparing its storage",
-                error,
             ));
         }
-        let store = Store::new(&unlimited, volume, &spec.name, &core.dirs.dir);
+        if !volumes.roles.is_empty() {
+            return Err(refused(
+                "a machine has one disk and takes no volumes beside it",
+                "use containers, or leave out the roles below [storage]",
+            ));
+        }
+        let store = Store::new(&unlimited, volumes, &spec.name, &core.dirs.dir);
         let store = store
             .map_err(|error| GuestError::in_guest(&spec.name, "preparing its storage", error))?;
         Ok(Store {
@@ -178,7 +183,7 @@ impl GuestMaker for VmGuests {
         template: &Template,
         spec: &GuestSpec,
         provision: &Provision,
-        volume: Option<Arc<Volume>>,
+        volumes: ProvidedVolumes,
     ) -> Result<Box<dyn Guest>, GuestError> {
         let fail = |error: io::Error| GuestError::in_guest(&spec.name, "making its clone", error);
         if let Some(mib) = spec.memory_mib.filter(|mib| *mib < LEAST_MEMORY_MIB) {
@@ -193,7 +198,7 @@ impl GuestMaker for VmGuests {
         self.network
             .refuse_taken(&*core.host, &plug)
             .map_err(fail)?;
-        let store = self.store(core, spec, provision, volume)?;
+        let store = self.store(core, spec, provision, volumes)?;
         let watch = Watch {
             told: &|_, _| {},
             patience: &patient,

@@ -239,6 +239,7 @@ mod tests {
             run: "/run".into(),
             program: "/program".into(),
             listen: "10.77.0.1:80".parse().expect("address"),
+            roles: std::collections::BTreeMap::new(),
         };
         Seed::new(&spec, &paths, 16, 1500, None)
     }

@@ -1,5 +1,9 @@
 //! Configuration of MariaDB as a guest of its own.
 
+use std::collections::BTreeSet;
+
+use rookery_study::StorageRole;
+
 use super::{Software, SupervisedService};
 use crate::{
     lamp::config::{BUILDING, HEAD, PLACES, bootstrap_script, initialising, mariadb_service},
@@ -26,8 +30,13 @@ const GROWTH: u64 = 4;
 /// Servers before these take sizes of the pool in steps of their chunks, 128 MiB usually.
 const FINE_STEPS: [(u32, u32, u32); 3] = [(10, 11, 12), (11, 4, 6), (11, 8, 2)];
 
-pub(super) fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> SupervisedService {
-    let mut text = format!("{PLACES}{SERVING}");
+pub(super) fn guest(
+    software: &Software,
+    tuned: &Tuned,
+    resizable: bool,
+    roles: &BTreeSet<StorageRole>,
+) -> SupervisedService {
+    let mut text = format!("{PLACES}{}{SERVING}", places_of(roles));
     if takes_chunks(&software.version) {
         text += "innodb_buffer_pool_chunk_size = 1048576\n";
     }
@@ -54,20 +63,36 @@ pub(super) fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> Supe
     ])
 }
 
-pub(super) fn builder(software: &Software) -> SupervisedService {
-    making(software, BUILDING)
+/// Where log and temporary files are that have volumes of their own. Of two lines for one setting
+/// the later counts.
+fn places_of(roles: &BTreeSet<StorageRole>) -> String {
+    let lines = roles.iter().map(|role| match role {
+        StorageRole::Data => "",
+        StorageRole::Log => "innodb_log_group_home_dir = {log}\n",
+        StorageRole::Temporary => "tmpdir = {temporary}\n",
+    });
+    lines.collect()
 }
 
-pub(super) fn loading(software: &Software, tuned: &Tuned) -> SupervisedService {
+pub(super) fn builder(software: &Software) -> SupervisedService {
+    making(software, &BTreeSet::new(), BUILDING)
+}
+
+pub(super) fn loading(
+    software: &Software,
+    tuned: &Tuned,
+    roles: &BTreeSet<StorageRole>,
+) -> SupervisedService {
     let settings: String = tuned
         .component(Component::Mariadb)
         .map(|setting| format!("{} = {}\n", setting.name, setting.value))
         .collect();
-    making(software, &settings)
+    making(software, roles, &settings)
 }
 
 /// An empty database, and then the server with these settings.
-fn making(software: &Software, settings: &str) -> SupervisedService {
+fn making(software: &Software, roles: &BTreeSet<StorageRole>, settings: &str) -> SupervisedService {
+    let places = places_of(roles);
     SupervisedService::new([
         (
             "services.toml",
@@ -83,7 +108,7 @@ fn making(software: &Software, settings: &str) -> SupervisedService {
         ),
         (
             "mariadb.cnf",
-            format!("{PLACES}skip_networking\nlocal_infile = ON\n{settings}"),
+            format!("{PLACES}{places}skip_networking\nlocal_infile = ON\n{settings}"),
         ),
     ])
 }

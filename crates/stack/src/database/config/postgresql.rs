@@ -1,5 +1,9 @@
 //! Configuration of PostgreSQL as a guest of its own.
 
+use std::collections::BTreeSet;
+
+use rookery_study::StorageRole;
+
 use super::{Software, SupervisedService};
 use crate::{
     database::{DATABASE, SUPERUSER, USER},
@@ -70,19 +74,23 @@ pub(super) fn guest(software: &Software, tuned: &Tuned) -> SupervisedService {
 }
 
 pub(super) fn builder(software: &Software) -> SupervisedService {
-    making(software, BUILDING)
+    making(software, &BTreeSet::new(), BUILDING)
 }
 
-pub(super) fn loading(software: &Software, tuned: &Tuned) -> SupervisedService {
+pub(super) fn loading(
+    software: &Software,
+    tuned: &Tuned,
+    roles: &BTreeSet<StorageRole>,
+) -> SupervisedService {
     let settings: String = tuned
         .component(Component::Postgresql)
         .map(|setting| format!("{} = '{}'\n", setting.name, setting.value))
         .collect();
-    making(software, &settings)
+    making(software, roles, &settings)
 }
 
 /// An empty cluster, and then the server with these settings.
-fn making(software: &Software, settings: &str) -> SupervisedService {
+fn making(software: &Software, roles: &BTreeSet<StorageRole>, settings: &str) -> SupervisedService {
     let services = format!(
         "{HEAD}{IPC}{}{}",
         initialising("postgresql"),
@@ -92,7 +100,7 @@ fn making(software: &Software, settings: &str) -> SupervisedService {
     let mut service = service(services, text, "local all all trust\n".to_owned());
     service
         .files
-        .push(("initialise.sh".to_owned(), initialise(software)));
+        .push(("initialise.sh".to_owned(), initialise(software, roles)));
     service
 }
 
@@ -107,13 +115,24 @@ fn service(services: String, config: String, hba: String) -> SupervisedService {
 }
 
 /// The script that makes an empty cluster inside a guest. What is unfinished keeps another name, so
-/// that it is not taken for done.
-fn initialise(software: &Software) -> String {
+/// that it is not taken for done. What has volumes of its own is begun there.
+fn initialise(software: &Software, roles: &BTreeSet<StorageRole>) -> String {
+    let of = |role: StorageRole, text: &'static str| match roles.contains(&role) {
+        true => text,
+        false => "",
+    };
+    let without_log = of(StorageRole::Log, "rm -rf \"{log}/pg_wal\"\n");
+    let log = of(StorageRole::Log, " --waldir=\"{log}/pg_wal\"");
+    let temporary = of(
+        StorageRole::Temporary,
+        "mkdir -p -m 700 \"{temporary}/pgsql_tmp\"\n\
+         ln -s \"{temporary}/pgsql_tmp\" \"{data}/postgresql.part/base/pgsql_tmp\"\n",
+    );
     format!(
         r#"set -eu
 rm -rf "{{data}}/postgresql.part"
-"{}" --pgdata="{{data}}/postgresql.part" --username={SUPERUSER} --auth=trust --encoding=UTF8 --locale=C --no-sync
-mv "{{data}}/postgresql.part" "{{data}}/postgresql"
+{without_log}"{}" --pgdata="{{data}}/postgresql.part" --username={SUPERUSER} --auth=trust --encoding=UTF8 --locale=C --no-sync{log}
+{temporary}mv "{{data}}/postgresql.part" "{{data}}/postgresql"
 "#,
         software.initial.display()
     )

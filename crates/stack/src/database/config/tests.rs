@@ -1,6 +1,6 @@
 //! What database guests are given, word by word.
 
-use rookery_study::Variables;
+use rookery_study::{StorageRole, Variables};
 
 use super::*;
 use crate::{database::EngineFacts as _, tuning::Family};
@@ -50,6 +50,7 @@ fn the_files_of_mariadb() {
         &software(Engine::Mariadb),
         &tuned(Family::Mariadb, "rhev"),
         true,
+        &BTreeSet::new(),
     );
     insta::assert_snapshot!("mariadb", file(&service, "mariadb.cnf"));
     insta::assert_snapshot!("mariadb_services", file(&service, "services.toml"));
@@ -63,6 +64,7 @@ fn the_files_of_postgresql() {
         &software(Engine::Postgresql),
         &tuned(Family::Postgresql, "rhev"),
         true,
+        &BTreeSet::new(),
     );
     insta::assert_snapshot!("postgresql", file(&service, "postgresql.conf"));
     insta::assert_snapshot!("postgresql_hba", file(&service, "pg_hba.conf"));
@@ -73,12 +75,49 @@ fn the_files_of_postgresql() {
 }
 
 #[test]
+fn servers_are_told_of_volumes_of_their_own() {
+    let all = BTreeSet::from(StorageRole::BESIDE_DATA);
+    let mariadb = software(Engine::Mariadb);
+    let tuned_mariadb = tuned(Family::Mariadb, "stock");
+    for service in [
+        guest(&mariadb, &tuned_mariadb, false, &all),
+        loading(&mariadb, &tuned_mariadb, &all),
+    ] {
+        let text = file(&service, "mariadb.cnf");
+        assert!(
+            text.contains("\ninnodb_log_group_home_dir = {log}\n"),
+            "{text}"
+        );
+        // Of two lines for one setting the later counts.
+        let tmpdir = text.lines().rfind(|line| line.starts_with("tmpdir"));
+        assert_eq!(tmpdir, Some("tmpdir = {temporary}"));
+    }
+    let postgresql = software(Engine::Postgresql);
+    let tuned = tuned(Family::Postgresql, "stock");
+    let script = file(&loading(&postgresql, &tuned, &all), "initialise.sh");
+    insta::assert_snapshot!(script);
+    let plain = file(
+        &loading(&postgresql, &tuned, &BTreeSet::new()),
+        "initialise.sh",
+    );
+    assert!(
+        !plain.contains("{log}") && !plain.contains("{temporary}"),
+        "{plain}"
+    );
+}
+
+#[test]
 fn every_services_file_is_one_that_the_supervisor_understands() {
     for engine in Engine::ALL {
         let software = software(engine);
         for (service, names) in [
             (
-                guest(&software, &tuned(engine.family(), "stock"), false),
+                guest(
+                    &software,
+                    &tuned(engine.family(), "stock"),
+                    false,
+                    &BTreeSet::new(),
+                ),
                 vec![engine.key()],
             ),
             (builder(&software), vec!["initialise", engine.key()]),

@@ -1,0 +1,190 @@
+//! Logs and temporary files of database servers on volumes of their own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use super::storage::left;
+use crate::common::{
+    Place, code, measured,
+    orderentry::{assert_audits, database_tests, tiny},
+    root_tests, text,
+};
+
+/// A log and temporary files on volumes of their own; the log's file lies in `disk`, and its writes
+/// are limited where they can be.
+fn roles(disk: &Path, limited: bool) -> String {
+    let limit = if limited { "write_iops = 5000\n" } else { "" };
+    format!(
+        "[storage.log]\nsize = \"400MiB\"\natime = \"noatime\"\ndirectories = [\"{}\"]\n{limit}\n\
+         [storage.temporary]\nsize = \"64MiB\"\n\n[host]",
+        disk.display()
+    )
+}
+
+/// Waits until one of these is below a run's directory of volumes while `child` runs.
+fn appears(place: &Place, child: &mut Child, wanted: &str) -> PathBuf {
+    let deadline = Instant::now() + Duration::from_secs(240);
+    loop {
+        let runs = fs::read_dir(place.runs()).into_iter().flatten().flatten();
+        let mut paths = runs.map(|run| run.path().join("guests/volumes").join(wanted));
+        if let Some(found) = paths.find(|path| path.exists()) {
+            return found;
+        }
+        assert!(
+            child.try_wait().expect("waits").is_none(),
+            "it ended before there was {wanted}"
+        );
+        assert!(Instant::now() < deadline, "{wanted} does not appear");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// A trial of one guest: `log` is seen on the volume of the log while it runs, `settings` are read
+/// back as asked, and nothing is left.
+fn run_with_roles(stack: &str, guest: &str, log: &str, settings: &[&str]) {
+    let place = Place::among_others();
+    let disk = place.dir.path().join("disk");
+    fs::create_dir(&disk).expect("made");
+    let text_of = tiny(stack, guest, 1).replace("[host]", &roles(&disk, guest == "container"));
+    let study = place.study("roles.toml", &text_of);
+    let mut child = place
+        .rookery(&["run", &study, "-q"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("rookery starts");
+    let found = appears(&place, &mut child, &format!("g1-log/g1/{log}"));
+    assert!(found.exists() || child.try_wait().expect("waits").is_some());
+    let files = fs::read_dir(disk.join("volumes")).map_or(0, Iterator::count);
+    assert_eq!(
+        files, 1,
+        "the file behind the volume lies where it was asked"
+    );
+    child.wait().expect("ends");
+    assert_eq!(left(&place), [""; 0]);
+    assert_eq!(fs::read_dir(&disk).expect("there").count(), 0);
+    let run = place.export();
+    let trials = run["trials"].as_array().expect("trials");
+    assert!(trials.iter().all(measured), "{trials:#?}");
+    assert_audits(&run, 1);
+    let rows = run["tunings"].as_array().expect("tunings");
+    let kept = |name: &str| {
+        let row = rows.iter().find(|row| row["name"] == name);
+        let row = row.unwrap_or_else(|| panic!("{name}: {rows:#?}"));
+        assert!(
+            row["asked"] != "" && row["asked"] == row["effective"],
+            "{row}"
+        );
+        assert_eq!(row["asked"], row["at_end"], "{row}");
+    };
+    for name in [
+        "storage.log.size",
+        "storage.log.atime",
+        "storage.temporary.size",
+    ] {
+        kept(name);
+    }
+    settings.iter().for_each(|name| kept(name));
+    if guest == "container" {
+        kept("storage.log.write_iops");
+    }
+}
+
+#[test]
+fn a_container_of_mariadb_has_its_log_on_a_volume_of_its_own() {
+    if root_tests() && database_tests() {
+        let settings = ["mariadb.innodb_log_group_home_dir", "mariadb.tmpdir"];
+        run_with_roles("mariadb", "container", "ib_logfile0", &settings);
+    }
+}
+
+#[test]
+fn a_container_of_postgresql_has_its_log_on_a_volume_of_its_own() {
+    if root_tests() && database_tests() {
+        let settings = ["postgresql.pg_wal", "postgresql.pgsql_tmp"];
+        let log = "pg_wal/archive_status";
+        run_with_roles("postgresql", "container", log, &settings);
+    }
+}
+
+#[test]
+fn a_bare_guest_of_mariadb_has_its_log_on_a_volume_of_its_own() {
+    if root_tests() && database_tests() {
+        let settings = ["mariadb.innodb_log_group_home_dir", "mariadb.tmpdir"];
+        run_with_roles("mariadb", "bare", "ib_logfile0", &settings);
+    }
+}
+
+#[test]
+fn a_bare_guest_of_postgresql_has_its_log_on_a_volume_of_its_own() {
+    if root_tests() && database_tests() {
+        let settings = ["postgresql.pg_wal", "postgresql.pgsql_tmp"];
+        let log = "pg_wal/archive_status";
+        run_with_roles("postgresql", "bare", log, &settings);
+    }
+}
+
+#[test]
+fn databases_are_loaded_onto_their_volumes() {
+    if !(root_tests() && database_tests()) {
+        return;
+    }
+    for stack in ["mariadb", "postgresql"] {
+        let place = Place::among_others();
+        let disk = place.dir.path().join("disk");
+        fs::create_dir(&disk).expect("made");
+        let text_of = tiny(stack, "container", 1)
+            .replace("users = 3\n", "")
+            .replace("[load]", "[measure]\nload_time = true\n\n[load]")
+            .replace("[host]", &roles(&disk, true));
+        let (_, run) = place.done("load.toml", &text_of);
+        assert!(
+            run["loads"].to_string().contains("\"g1\""),
+            "{}",
+            run["loads"]
+        );
+        assert_eq!(left(&place), [""; 0]);
+    }
+}
+
+#[test]
+fn the_plan_shows_roles_and_the_disk_of_each_directory() {
+    let place = Place::among_others();
+    let disk = place.dir.path().join("disk");
+    let text_of = tiny("mariadb", "container", 2).replace("[host]", &roles(&disk, true));
+    let study = place.study("plan.toml", &text_of);
+    let plan = place
+        .rookery(&["plan", &study, "--anyway"])
+        .output()
+        .expect("rookery starts");
+    let said = text(&plan.stdout);
+    let disk = disk.display();
+    for line in [
+        format!(
+            "storage of the log: a volume for each guest, 400 MiB each, ext4, in {disk}, noatime, \
+             host cache off, at most 5000 writes/s each"
+        ),
+        "storage of the temporary files: a volume for each guest, 64 MiB each, ext4, relatime, \
+         host cache off"
+            .to_owned(),
+        format!("of disk, 800 MiB in {disk}"),
+    ] {
+        assert!(said.contains(&line), "{line}\n{said}");
+    }
+    let lamp = place.study("sample.toml", &text_of.replace("\"mariadb\"", "\"sqlite\""));
+    let refused = place
+        .rookery(&["check", "--file-only", &lamp])
+        .output()
+        .expect("rookery starts");
+    assert_eq!(code(&refused), 3);
+    let said = text(&refused.stderr);
+    assert!(
+        said.contains("the SQLite stack has none of that") && said.contains("help: "),
+        "{said}"
+    );
+}
