@@ -3,7 +3,6 @@
 use rand_pcg::Pcg32;
 use serde::{Deserialize, Serialize};
 
-use super::SecretColumns;
 use crate::{random::RandomSource as _, streams::uniform};
 
 /// A source of values.
@@ -56,6 +55,15 @@ pub enum Source {
     },
     /// A text that no other user of the trial has, nor any user of a trial with another seed.
     Id,
+}
+
+/// The columns of a table whose values are kept nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretColumns {
+    /// Their names.
+    pub names: Vec<String>,
+    /// The file of comma-separated values that has the whole table: a path from the root.
+    pub file: String,
 }
 
 /// In which order values are given.

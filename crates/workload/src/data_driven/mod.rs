@@ -16,9 +16,9 @@ mod values;
 mod walk;
 
 pub use counts::{RecordCount, Steps, merge_records, records_of};
-pub use feeder::{Drawn, Dry, Feeder, Order, Per, Population, Source};
+pub use feeder::{Drawn, Dry, Feeder, Order, Per, Population, SecretColumns, Source};
 pub use journey::{Course, Journey, OnFailure, Taken, set_value};
-pub use secret::{MASK, SecretColumns, SecretMismatch};
+pub use secret::{MASK, SecretMismatch};
 pub use template::{Encoding, Part, Template, TemplateError, is_name};
 pub use user::DescribedUser;
 pub(crate) use values::check_values;

@@ -1,22 +1,12 @@
 //! Columns of a table whose values are kept nowhere: a study has their place, and who drives reads
 //! them there.
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Feeder, Source, csv};
+use super::{Feeder, SecretColumns, Source, csv};
 
 /// What stands where a secret was.
 pub const MASK: &str = "***";
-
-/// The secret columns of a table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SecretColumns {
-    /// Their names.
-    pub names: Vec<String>,
-    /// The file of comma-separated values that has the whole table: a path from the root.
-    pub file: String,
-}
 
 /// A file that has not the table of a study. It says nothing of what the file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
