@@ -1,14 +1,17 @@
-//! What other machines cost: users from another host beside users from this one, and the control of
-//! many agents.
+//! What other machines cost and bring: users from another host beside users from this one, the
+//! control of many agents, and trials side by side.
 
 mod agents;
+mod controller;
 mod drivers;
+mod spread;
 
 const USAGE: &str = "\
-usage: cargo xtask bench fleet [drivers | agents] [--pairs N] [--agents N]
+usage: cargo xtask bench fleet [drivers | agents | spread] [--pairs N] [--agents N]
 
   drivers     CPU per request of a driver on another host against one on this host, the same guest
   agents      CPU and memory of a controller of simulated agents, and the skew of their starts
+  spread      time of 40 short trials on three hosts against one
   --pairs N   pairs of trials in random order (5)
   --agents N  agents, at most 256 (200)
 ";
@@ -21,7 +24,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         return agents::serve(address, agents, place);
     }
     let (what, options) = match words.split_first() {
-        Some((what @ (&"drivers" | &"agents"), options)) => (Some(*what), options),
+        Some((what @ (&"drivers" | &"agents" | &"spread"), options)) => (Some(*what), options),
         _ => (None, words.as_slice()),
     };
     let (mut pairs, mut agents) = (5, 200);
@@ -36,11 +39,15 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             _ => return Err(USAGE.to_owned()),
         }
     }
-    if what != Some("agents") {
+    let wanted = |part| what.is_none_or(|what| what == part);
+    if wanted("drivers") {
         drivers::compare(pairs)?;
     }
-    if what != Some("drivers") {
+    if wanted("agents") {
         agents::run(agents)?;
+    }
+    if wanted("spread") {
+        spread::compare()?;
     }
     Ok(())
 }
