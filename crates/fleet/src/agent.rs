@@ -16,7 +16,7 @@ use rookery_diagnosis::{Diagnosis, ErrorFields};
 use rookery_guest::CleanOptions;
 use rookery_host::RunId;
 use rookery_lab::{Conductor, Event, LabError, Labs, OneTrialEnd, PlanChanges, RemoteDriver};
-use rookery_store::{RunHeader, Store};
+use rookery_store::{Outcome, RunHeader, Store};
 use rustix::{
     io::Errno,
     thread::{CpuSet, sched_setaffinity},
@@ -27,6 +27,7 @@ use crate::{
     carry::{CarriedPart, CarryError},
     checks::{self, Lent},
     clock::now_us,
+    disk::{is_full, says_full},
     guests_trial::instant_at,
     message::{Answer, Build, DriveOrder, DriverPlace, Hello, LEASE, Order, read, send},
     relay::{CarriedParts, RelayedDriver},
@@ -282,7 +283,7 @@ impl Agent<'_> {
         }
     }
 
-    /// Perform a trial.
+    /// Perform a trial. One that failed on a full disk says nothing of its guests.
     fn perform(
         &self,
         header: &RunHeader,
@@ -290,10 +291,18 @@ impl Agent<'_> {
         drivers: &[DriverPlace],
         service: &Service<'_>,
     ) -> Result<(Answer, Vec<u8>), AgentError> {
-        Ok(match self.trial(header, trial, drivers, service)? {
-            Some(store) => (Answer::TrialEnded, store),
-            None => (Answer::TrialStopped, Vec::new()),
-        })
+        let answer = match self.trial(header, trial, drivers, service) {
+            Ok(Some((_, Outcome::Failed))) if is_full(&self.directory) => Answer::DiskFull {
+                words: "the trial failed".to_owned(),
+            },
+            Err(error) if says_full(&error) || is_full(&self.directory) => Answer::DiskFull {
+                words: error.to_string(),
+            },
+            Ok(Some((store, _))) => return Ok((Answer::TrialEnded, store)),
+            Ok(None) => Answer::TrialStopped,
+            Err(error) => return Err(error),
+        };
+        Ok((answer, Vec::new()))
     }
 
     /// Carry a part of a load.
@@ -321,14 +330,14 @@ impl Agent<'_> {
         Ok((Answer::Driven, body))
     }
 
-    /// The store that holds a trial; nothing where the trial was stopped.
+    /// The store that holds a trial, and how it ended; nothing where it was stopped.
     fn trial(
         &self,
         header: &RunHeader,
         trial: u32,
         drivers: &[DriverPlace],
         service: &Service<'_>,
-    ) -> Result<Option<Vec<u8>>, AgentError> {
+    ) -> Result<Option<(Vec<u8>, Outcome)>, AgentError> {
         let drivers: Vec<RelayedDriver<'_>> = drivers
             .iter()
             .map(|place| RelayedDriver {
@@ -352,16 +361,16 @@ impl Agent<'_> {
                 drivers => Labs::DrivenFrom(drivers),
             },
         };
-        let (end, directory) = match conductor.perform_one(header, trial)? {
-            OneTrialEnd::Ended(directory) => (true, directory),
-            OneTrialEnd::Stopped(directory) => (false, directory),
+        let (directory, outcome) = match conductor.perform_one(header, trial)? {
+            OneTrialEnd::Ended { directory, outcome } => (directory, Some(outcome)),
+            OneTrialEnd::Stopped(directory) => (directory, None),
         };
         let read = || {
-            let store = end
-                .then(|| fs::read(rookery_lab::store_in(&directory)))
+            let ended = outcome
+                .map(|outcome| Ok((fs::read(rookery_lab::store_in(&directory))?, outcome)))
                 .transpose()?;
             fs::remove_dir_all(&directory)?;
-            Ok(store)
+            Ok(ended)
         };
         read().map_err(|source| self.directory_error(source))
     }

@@ -11,6 +11,7 @@ pub mod bus;
 mod carry;
 mod checks;
 mod clock;
+mod disk;
 mod error;
 mod fleet;
 mod guests_trial;

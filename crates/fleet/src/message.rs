@@ -133,6 +133,11 @@ pub(crate) enum Answer {
     TrialEnded,
     /// A trial was stopped.
     TrialStopped,
+    /// A trial could not be performed for want of room on the disk.
+    DiskFull {
+        /// What could not be done, in words.
+        words: String,
+    },
     /// One of the trial's drivers is to carry a part of its load; the start is by the agent's
     /// clock.
     Carry {

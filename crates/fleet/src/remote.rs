@@ -200,13 +200,13 @@ impl<'a> RemoteAgent<'a> {
         }
     }
 
-    /// Perform a trial; the store that holds it, or nothing where it was stopped, and the drivers
-    /// that were lost meanwhile.
+    /// Have it perform a trial; what it answers then, with the store that holds the trial, and the
+    /// drivers that were lost meanwhile.
     fn trial(
         &self,
         order: TrialOrder<'_>,
         drivers: Vec<DriverPlace>,
-    ) -> Result<(Option<Vec<u8>>, Vec<LostDriver>), HostError> {
+    ) -> Result<(Answer, Vec<u8>, Vec<LostDriver>), HostError> {
         let mut state = self.state();
         state.compare_clocks(self.host)?;
         let asked = Order::Trial {
@@ -216,17 +216,12 @@ impl<'a> RemoteAgent<'a> {
         };
         state.send(self.host, &asked, Vec::new())?;
         let stop = || order.stop.load(Ordering::Relaxed);
-        let ended = thread::scope(|scope| {
+        thread::scope(|scope| {
             // However it ends, the parts that drivers carry end then.
             let mut parts = HandedParts::new(scope, order.drivers);
             let ended = state.await_end(self.host, &stop, &mut parts);
             ended.map(|(answer, store)| (answer, store, parts.lost()))
-        });
-        match ended? {
-            (Answer::TrialEnded, store, lost) => Ok((Some(store), lost)),
-            (Answer::TrialStopped, _, lost) => Ok((None, lost)),
-            (other, ..) => Err(unexpected(self.host, other)),
-        }
+        })
     }
 
     /// The drivers of a trial, as the agent of its guests is told of them.
@@ -319,10 +314,11 @@ impl RemoteLab for RemoteAgent<'_> {
 
     fn perform(&self, order: TrialOrder<'_>) -> Result<RemoteEnd, RemoteError> {
         let drivers = self.places(order.drivers)?;
-        match self.trial(order, drivers) {
-            Ok((Some(store), lost)) => self.record(order, &store, lost),
-            Ok((None, _)) => Ok(RemoteEnd::Stopped),
-            Err(error) => Err(refused_or_lost(error)),
+        match self.trial(order, drivers).map_err(refused_or_lost)? {
+            (Answer::TrialEnded, store, lost) => self.record(order, &store, lost),
+            (Answer::TrialStopped, ..) => Ok(RemoteEnd::Stopped),
+            (Answer::DiskFull { words }, ..) => Ok(RemoteEnd::DiskFull { words }),
+            (other, ..) => Err(refused_or_lost(unexpected(self.host, other))),
         }
     }
 }

@@ -59,6 +59,11 @@ pub enum RemoteEnd {
     },
     /// The user stopped it.
     Stopped,
+    /// The machine's disk is full: others may have room.
+    DiskFull {
+        /// What could not be done, in words.
+        words: String,
+    },
 }
 
 /// A driver that does not answer any more.

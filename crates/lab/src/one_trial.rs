@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rookery_guest::RunDirs;
-use rookery_store::{RunHeader, Store};
+use rookery_store::{Outcome, RunHeader, Store};
 
 use crate::{
     clock::now, conduct::Conductor, error::LabError, facts::check_plan, far_users,
@@ -13,8 +13,13 @@ use crate::{
 /// How a trial for another machine ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OneTrialEnd {
-    /// It is in the store of this directory, which is no longer held.
-    Ended(PathBuf),
+    /// It is over.
+    Ended {
+        /// The directory whose store has it, no longer held.
+        directory: PathBuf,
+        /// How it ended.
+        outcome: Outcome,
+    },
     /// The controller or the user stopped it; the directory holds nothing of worth.
     Stopped(PathBuf),
 }
@@ -59,7 +64,10 @@ impl Conductor<'_> {
             // Whoever has the drivers knows which of them was lost.
             TrialEnd::Ended(record) | TrialEnd::DriverLost(record, _) => {
                 store.end_trial(trial, &now(), &record)?;
-                Ok(OneTrialEnd::Ended(path))
+                Ok(OneTrialEnd::Ended {
+                    directory: path,
+                    outcome: record.outcome,
+                })
             }
             TrialEnd::Stopped(_) => Ok(OneTrialEnd::Stopped(path)),
             TrialEnd::Left(_, error) => Err(LabError::Left(error)),

@@ -33,6 +33,8 @@ use crate::{
 
 /// The code of the reason of a trial whose machine was lost.
 const HOST_LOST: &str = "host-lost";
+/// The code of the reason of a trial whose machine had no room left for it.
+const HOST_DISK_FULL: &str = "host-disk-full";
 
 /// A run on several machines.
 pub(crate) struct Spread<'a> {
@@ -280,25 +282,45 @@ impl<'a> Spread<'a> {
                     .try_for_each(|lost| self.go_on_without(store, drivers, lost))
             }
             Err(RemoteError::Refused(fields)) => Err(LabError::Elsewhere { host, fields }),
+            Ok(RemoteEnd::DiskFull { words }) => {
+                let text = format!("the disk of host {host} is full: {words}");
+                standing
+                    .places
+                    .lose(lab, self.end_without(store, trial, host, HOST_DISK_FULL, &text)?);
+                Ok(())
+            }
             Err(RemoteError::Lost { reason }) => {
                 let text = format!("host {host} was lost: {reason}");
-                let record = TrialRecord {
-                    outcome: Outcome::Void,
-                    reasons: vec![Reason::new(HOST_LOST, &text)],
-                    ..failed("", 0.0)
-                };
-                let of_trial = TrialHost {
-                    trial: trial.id,
-                    host,
-                    clock: None,
-                };
-                self.end_trial(store, &of_trial, &record)?;
-                self.remark(store, &text)?;
-                let again = growth::retry_elsewhere(store, trial, self.listener)?;
-                standing.places.lose(lab, again);
+                standing
+                    .places
+                    .lose(lab, self.end_without(store, trial, host, HOST_LOST, &text)?);
                 Ok(())
             }
         }
+    }
+
+    /// End a trial of a machine that the run goes on without; the trial again, for another one.
+    fn end_without(
+        &self,
+        store: &Store,
+        trial: &Trial,
+        host: String,
+        code: &str,
+        text: &str,
+    ) -> Result<Option<Trial>, LabError> {
+        let record = TrialRecord {
+            outcome: Outcome::Void,
+            reasons: vec![Reason::new(code, text)],
+            ..failed("", 0.0)
+        };
+        let of_trial = TrialHost {
+            trial: trial.id,
+            host,
+            clock: None,
+        };
+        self.end_trial(store, &of_trial, &record)?;
+        self.remark(store, text)?;
+        growth::retry_elsewhere(store, trial, self.listener)
     }
 
     /// Let the other drivers carry the users of a lost one from now on.

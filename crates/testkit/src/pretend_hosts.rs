@@ -75,9 +75,15 @@ impl Namespace {
         }
     }
 
-    /// A command in this namespace.
+    /// A command in this network namespace.
     fn run(&self, words: &[&str]) {
         run(Command::new("nsenter").arg(self.net()).args(words));
+    }
+
+    /// A command that sees what is mounted here.
+    fn run_with_mounts(&self, words: &[&str]) {
+        let mounts = format!("--mount=/proc/{}/ns/mnt", self.0.id());
+        run(Command::new("nsenter").arg(mounts).args(words));
     }
 }
 
@@ -222,6 +228,31 @@ impl PretendHosts {
     /// The agent's directory of a pretend host.
     pub fn directory(&self, number: usize) -> PathBuf {
         self.path(&format!("fleet-{}", name(number)))
+    }
+
+    /// `[[host]]` of a pretend host whose agent's directory lies on a disk of its own, which no
+    /// other host sees.
+    pub fn entry_on_disk(&self, number: usize, size_mib: u64) -> String {
+        let disk = self.disk(number);
+        fs::create_dir(&disk).expect("made");
+        let disk = disk.display().to_string();
+        let size = format!("size={size_mib}m");
+        self.hosts[number].run_with_mounts(&["mount", "-t", "tmpfs", "-o", &size, "tmpfs", &disk]);
+        let directory = self.directory(number).display().to_string();
+        let on_disk = format!("{disk}/fleet");
+        self.entry(number, "").replace(&directory, &on_disk)
+    }
+
+    /// Fill that disk but for one MiB.
+    pub fn fill_disk(&self, number: usize) {
+        let disk = self.disk(number).display().to_string();
+        // dd ends where no room is left.
+        let fill = "dd if=/dev/zero of=$0/filled bs=1M; truncate --size=-1M $0/filled";
+        self.hosts[number].run_with_mounts(&["sh", "-c", fill, &disk]);
+    }
+
+    fn disk(&self, number: usize) -> PathBuf {
+        self.path(&format!("disk-{}", name(number)))
     }
 
     /// `[[host]]` of a pretend host whose user is not root, but has the agent's directory.

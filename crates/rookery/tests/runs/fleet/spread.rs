@@ -314,6 +314,47 @@ fn a_lost_host_makes_its_trial_void_and_another_performs_it() {
 }
 
 #[test]
+fn a_full_disk_of_a_host_costs_its_trial_alone() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::among_others();
+    let before = host_state();
+    {
+        let hosts = PretendHosts::new(&place, 2);
+        let file = hosts.file(&[hosts.entry_on_disk(0, 1024), hosts.entry(1, "")]);
+        up(&hosts, &file);
+        let study = place.study("sampled.toml", &sampled("4", 4, "2s"));
+        let mut running = Running::start(&hosts, &["run", &study, "--spread", &file, "--json"]);
+        running.hear("trial-started", 2);
+        hosts.fill_disk(0);
+        let ended = running.wait();
+        assert!(went_well(ended), "{ended}");
+        let run = place.export();
+        each_trial_once(&run);
+        let full: Vec<u64> = rows(&run, "reasons")
+            .iter()
+            .filter(|row| row["code"] == "host-disk-full")
+            .map(|row| number(row, "trial"))
+            .collect();
+        let [full] = full[..] else {
+            panic!("{full:?} in {}", run["reasons"]);
+        };
+        let by_host = hosts_of(&run);
+        assert_eq!(by_host[&full], "a");
+        assert!(
+            by_host
+                .iter()
+                .all(|(trial, host)| *trial <= full || host == "b"),
+            "{by_host:?}"
+        );
+        let down = hosts.rookery(&["fleet", "down", &file]);
+        assert_eq!(code(&down), 0, "{}", text(&down.stderr));
+    }
+    assert_host_as(&before);
+}
+
+#[test]
 fn a_host_that_is_cut_off_ends_its_load_by_itself() {
     if !root_tests() {
         return;
