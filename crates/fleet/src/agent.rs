@@ -366,11 +366,11 @@ impl Agent<'_> {
             OneTrialEnd::Stopped(directory) => (directory, None),
         };
         let read = || {
-            let ended = outcome
-                .map(|outcome| Ok((fs::read(rookery_lab::store_in(&directory))?, outcome)))
+            let store = outcome
+                .map(|_| fs::read(rookery_lab::store_in(&directory)))
                 .transpose()?;
             fs::remove_dir_all(&directory)?;
-            Ok(ended)
+            Ok(store.zip(outcome))
         };
         read().map_err(|source| self.directory_error(source))
     }

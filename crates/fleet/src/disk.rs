@@ -9,7 +9,7 @@ const FULL_MIB: u64 = 16;
 
 /// Whether this error, or what caused it, says that a disk or a quota is used up.
 pub(crate) fn says_full(error: &(dyn Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |cause| cause.source());
+    let mut causes = std::iter::successors(Some(error), |&cause| cause.source());
     causes.any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| {
             matches!(

@@ -11,20 +11,25 @@ use std::{
 
 use crate::{
     label::{Label, guest_netns, run_name},
-    link::{AskedLink, LinkLines, Side, apply, bridge, run_batch},
+    link::{AskedLink, LinkLines, Side, apply, bridges, run_batch},
 };
 use rookery_host::{Host, in_netns, make_netns, remove_netns};
+use rookery_study::LinkShape;
 
 /// Whether connections take ports that still wait; each network namespace has its own.
 const PORT_REUSE: &str = "/proc/sys/net/ipv4/tcp_tw_reuse";
 
-/// Make the lab's namespace with its bridge, which carries packets of up to `mtu` bytes. On an error
-/// nothing is left.
+/// Make the lab's namespace with what guests that are linked so are linked to. On an error nothing
+/// is left.
 ///
 /// # Errors
-/// When the namespace or the bridge cannot be made.
-pub(crate) fn make_lab_network(host: &dyn Host, label: &Label, mtu: u32) -> io::Result<()> {
-    let batch = format!("link set lo up\n{}", bridge(mtu));
+/// When the namespace or a bridge cannot be made.
+pub(crate) fn make_lab_network(
+    host: &dyn Host,
+    label: &Label,
+    shape: &LinkShape,
+) -> io::Result<()> {
+    let batch = format!("link set lo up\n{}", bridges(shape).concat());
     host.step("lab network namespace")?;
     make_netns(&run_name(&label.run), || {
         reuse_ports()?;
@@ -74,7 +79,9 @@ pub(crate) fn attach(
             // The guest of this number before: its namespace lives on while one of its connections
             // waits for an answer, which is for minutes where the network was cut.
             Err(error) if exists(&error) && Instant::now() < deadline => {
-                let _ = in_lab(&format!("link delete v{number}\n"));
+                for device in Side::Lab(number).pair_ends() {
+                    let _ = in_lab(&format!("link delete {device}\n"));
+                }
                 thread::sleep(LINK_LOOK);
             }
             made => break made?,
@@ -90,8 +97,9 @@ pub(crate) fn attach(
             "the bridge of the lab is gone and is made again: {error}"
         );
         // Another guest may be making it.
-        in_lab(&bridge(asked.shape.bridge_mtu))
-            .or_else(|error| if exists(&error) { Ok(()) } else { Err(error) })?;
+        for lines in bridges(asked.shape) {
+            in_lab(&lines).or_else(|error| if exists(&error) { Ok(()) } else { Err(error) })?;
+        }
         in_lab(&lines.join)
     });
     let set = joined.and_then(|()| {

@@ -252,7 +252,7 @@ mod tests {
 
     use super::*;
     use crate::CpuTime;
-    use crate::{FakeBehaviour, FakeLab, FakeStep, GuestSpec, Recipe, RunDirs, Subject};
+    use crate::{CalledBy, FakeBehaviour, FakeLab, FakeStep, GuestSpec, Recipe, RunDirs, Subject};
 
     /// Four fakes that behave so, in a directory that goes away.
     fn fakes(behaviour: FakeBehaviour) -> (tempfile::TempDir, FakeLab, Vec<Box<dyn Guest>>) {
@@ -287,6 +287,7 @@ mod tests {
             cpu_time: CpuTime::Unlimited,
             cpu_weight: None,
             packet_cpus: Vec::new(),
+            called_by: CalledBy::Users,
             memory_mib: None,
             swap: rookery_study::Swap::None,
             pids: None,

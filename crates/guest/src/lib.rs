@@ -75,7 +75,7 @@ pub use rookery_study::vm_shape::{
     Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network,
     NetworkShape, Pins, Pool, VmShape,
 };
-pub use spec::{CpuTime, FileReaders, GuestFile, GuestSpec, GuestUser};
+pub use spec::{CalledBy, CpuTime, FileReaders, GuestFile, GuestSpec, GuestUser};
 pub use storage::{
     InForce, Provision, RoleDirectory, RoleProvision, Volume, VolumeFault, VolumeLook,
 };

@@ -9,14 +9,15 @@ use std::{
 
 use rookery_cast::{count_u16, truncate_u64};
 use rookery_guest::{
-    CpuTime, Guest, GuestError, GuestSpec, Lab, SwapDevice, Template, remove_all, start_all,
+    CalledBy, CpuTime, Guest, GuestError, GuestSpec, Lab, SwapDevice, Template, remove_all,
+    start_all,
 };
 use rookery_host::RunId;
 use rookery_stack::{
     DatabaseLoader, Origin, RunningGuests, Service, StackContext, StackError, TierAccess,
 };
 use rookery_store::Tuning;
-use rookery_study::{CpuSet, GuestKind, GuestShape, PlannedGuest, Point, Study, Vcpus};
+use rookery_study::{Callers, CpuSet, GuestKind, GuestShape, PlannedGuest, Point, Study, Vcpus};
 
 use crate::{
     context::LabContext,
@@ -428,6 +429,10 @@ fn make_guests(
             cpu_time: cpu_time(shape, planned.group.vcpus),
             cpu_weight: shape.cpu_weight,
             packet_cpus: shape.packets_on(planned.cpus(), all_cpus),
+            called_by: match planned.group.callers {
+                Callers::Users => CalledBy::Users,
+                Callers::Group(_) => CalledBy::Guests,
+            },
             memory_mib: limited.then_some(planned.group.memory_mib),
             swap: shape.swap,
             pids: (!bare).then_some(shape.pids),

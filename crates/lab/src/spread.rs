@@ -284,9 +284,10 @@ impl<'a> Spread<'a> {
             Err(RemoteError::Refused(fields)) => Err(LabError::Elsewhere { host, fields }),
             Ok(RemoteEnd::DiskFull { words }) => {
                 let text = format!("the disk of host {host} is full: {words}");
-                standing
-                    .places
-                    .lose(lab, self.end_without(store, trial, host, HOST_DISK_FULL, &text)?);
+                standing.places.lose(
+                    lab,
+                    self.end_without(store, trial, host, HOST_DISK_FULL, &text)?,
+                );
                 Ok(())
             }
             Err(RemoteError::Lost { reason }) => {
@@ -302,7 +303,7 @@ impl<'a> Spread<'a> {
     /// End a trial of a machine that the run goes on without; the trial again, for another one.
     fn end_without(
         &self,
-        store: &Store,
+        store: &mut Store,
         trial: &Trial,
         host: String,
         code: &str,

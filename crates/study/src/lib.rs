@@ -71,8 +71,8 @@ pub use image_use::{
     StopSignalName,
 };
 pub use link_shape::{
-    Impairment, LEAST_MTU, LinkDevice, LinkShape, MOST_MTU, Offloads, PacketCpus, PacketPolicy,
-    RateLimit, RateQueue, VXLAN_OVERHEAD, parse_rate, plain_rate,
+    BackEnd, Impairment, LEAST_MTU, LinkDevice, LinkShape, MOST_MTU, Offloads, PacketCpus,
+    PacketPolicy, RateLimit, RateQueue, VXLAN_OVERHEAD, parse_rate, plain_rate,
 };
 pub use model::{Measure, Study};
 pub use names::{Named, nearest as nearest_name};

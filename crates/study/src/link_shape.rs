@@ -34,6 +34,8 @@ pub struct LinkShape {
     pub rate_limit: Option<RateLimit>,
     /// What a longer way would do to packets, in each direction.
     pub impairment: Impairment,
+    /// How guests reach the tier that they call.
+    pub back_end: BackEnd,
 }
 
 impl Default for LinkShape {
@@ -46,6 +48,7 @@ impl Default for LinkShape {
             coalesce: None,
             rate_limit: None,
             impairment: Impairment::default(),
+            back_end: BackEnd::Shared,
         }
     }
 }
@@ -53,6 +56,27 @@ impl Default for LinkShape {
 impl LinkShape {
     /// That of Ethernet.
     pub const USUAL_MTU: u32 = 1500;
+}
+
+/// The network between guests and the tier that they call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackEnd {
+    /// That of the users.
+    Shared,
+    /// A bridge of its own, to which every guest has a second interface.
+    Separate,
+}
+
+impl Named for BackEnd {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("shared", Self::Shared, "the network of the users"),
+        (
+            "separate",
+            Self::Separate,
+            "a bridge of its own, to which every guest has a second interface",
+        ),
+    ];
 }
 
 /// The guest's interface.

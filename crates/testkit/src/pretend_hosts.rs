@@ -243,11 +243,11 @@ impl PretendHosts {
         self.entry(number, "").replace(&directory, &on_disk)
     }
 
-    /// Fill that disk but for one MiB.
+    /// Fill that disk but for 64 KiB.
     pub fn fill_disk(&self, number: usize) {
         let disk = self.disk(number).display().to_string();
         // dd ends where no room is left.
-        let fill = "dd if=/dev/zero of=$0/filled bs=1M; truncate --size=-1M $0/filled";
+        let fill = "dd if=/dev/zero of=$0/filled bs=1M; truncate --size=-64K $0/filled";
         self.hosts[number].run_with_mounts(&["sh", "-c", fill, &disk]);
     }
 

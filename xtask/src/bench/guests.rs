@@ -14,8 +14,8 @@ use std::{
 };
 
 use rookery_guest::{
-    Fill, FillError, Guest, GuestSpec, Kind, Lab, Recipe, RunDirs, Template, open_lab, remove_all,
-    start_all,
+    CalledBy, Fill, FillError, Guest, GuestSpec, Kind, Lab, Recipe, RunDirs, Template, open_lab,
+    remove_all, start_all,
 };
 use rookery_host::{RealHost, RunId};
 use rookery_stack::embedded::{self, Pages};
@@ -244,6 +244,7 @@ fn spec(number: u16) -> GuestSpec {
         cpu_time: rookery_guest::CpuTime::cap(1.0),
         cpu_weight: None,
         packet_cpus: Vec::new(),
+        called_by: CalledBy::Users,
         memory_mib: Some(256),
         swap: rookery_study::Swap::None,
         pids: Some(64),

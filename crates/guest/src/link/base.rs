@@ -3,9 +3,9 @@
 use std::{io, net::Ipv4Addr};
 
 use rookery_host::{CommandError, Host, Invocation};
-use rookery_study::LEAST_MTU;
+use rookery_study::{BackEnd, LEAST_MTU, LinkShape};
 
-use super::BRIDGE;
+use super::{BACK_END_BRIDGE, BRIDGE};
 
 /// The lab's side, where the driver is.
 const LAB_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
@@ -13,14 +13,36 @@ const LAB_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
 /// 1023 ports.
 const LAST_NUMBER: u16 = 1023;
 
-/// The lines that make the bridge. Its MTU is set, so that it does not become that of its least
-/// port: the kernel takes it for set only where it was changed, which is why it is set twice.
-pub(crate) fn bridge(mtu: u32) -> String {
+/// The lines that make each bridge of a lab whose guests are linked so.
+pub(crate) fn bridges(shape: &LinkShape) -> Vec<String> {
+    let mut all = vec![bridge(shape.bridge_mtu)];
+    if shape.back_end == BackEnd::Separate {
+        all.push(back_end_bridge(shape.bridge_mtu));
+    }
+    all
+}
+
+/// The lines that make the lab's bridge.
+pub(super) fn bridge(mtu: u32) -> String {
+    let own = bridge_lines(BRIDGE, mtu);
+    format!("{own}address add {LAB_ADDRESS}/16 dev {BRIDGE}\n")
+}
+
+/// The lines that make the bridge of tiers. The lab has no port of it: what it asks the guests of
+/// tiers for itself goes the way of the users, and so their calls alone are on that network.
+fn back_end_bridge(mtu: u32) -> String {
+    let [first, second] = BACK_END;
+    let own = bridge_lines(BACK_END_BRIDGE, mtu);
+    format!("route replace {first}.{second}.0.0/16 dev {BRIDGE}\n{own}")
+}
+
+/// A bridge. Its MTU is set, so that it does not become that of its least port: the kernel takes it
+/// for set only where it was changed, which is why it is set twice.
+fn bridge_lines(name: &str, mtu: u32) -> String {
     // Snooping would have the bridge send queries of its own.
     format!(
-        "link add {BRIDGE} type bridge stp_state 0 forward_delay 0 mcast_snooping 0\naddress add \
-         {LAB_ADDRESS}/16 dev {BRIDGE}\nlink set {BRIDGE} mtu {LEAST_MTU}\nlink set {BRIDGE} mtu \
-         {mtu} up\n"
+        "link add {name} type bridge stp_state 0 forward_delay 0 mcast_snooping 0\nlink set {name} \
+         mtu {LEAST_MTU}\nlink set {name} mtu {mtu} up\n"
     )
 }
 
@@ -36,6 +58,19 @@ pub(crate) fn guest_address(number: u16) -> io::Result<Ipv4Addr> {
     }
     let [high, low] = number.to_be_bytes();
     Ok(Ipv4Addr::new(10, 77, high, low))
+}
+
+/// The network of tiers.
+const BACK_END: [u8; 2] = [10, 76];
+
+/// Address of a guest on the network of tiers: 10.76.0.1, 10.76.0.2, ...
+///
+/// # Errors
+/// When the number is out of range.
+pub(crate) fn back_end_address(number: u16) -> io::Result<Ipv4Addr> {
+    let [_, _, high, low] = guest_address(number)?.octets();
+    let [first, second] = BACK_END;
+    Ok(Ipv4Addr::new(first, second, high, low))
 }
 
 /// Run `ip` once for several lines, in the namespace of the calling thread.

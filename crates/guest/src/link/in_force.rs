@@ -4,11 +4,11 @@ use std::{path::Path, time::Duration};
 
 use rookery_cast::{low_u32, truncate_u64};
 use rookery_host::{Host, Invocation, format_cpu_list, in_netns};
-use rookery_study::{Impairment, LinkShape, RateQueue, plain_rate};
+use rookery_study::{BackEnd, Impairment, LinkShape, Named as _, RateQueue, plain_rate};
 use serde::Deserialize;
 
 use super::{
-    BRIDGE, GUEST_DEVICE,
+    BACK_END_BRIDGE, BRIDGE, GUEST_DEVICE,
     packet_cpus::{Direction, placed},
     settings::{AskedLink, Side},
 };
@@ -31,6 +31,9 @@ struct Device {
     ifname: String,
     #[serde(default)]
     mtu: u32,
+    /// The bridge that it is a port of.
+    #[serde(default)]
+    master: String,
     #[serde(default)]
     linkinfo: Info,
 }
@@ -97,6 +100,14 @@ pub(crate) fn readings(
         ),
         bridge_reading(shape.bridge_mtu, &outside),
     ];
+    if shape.back_end == BackEnd::Separate {
+        let in_force = back_end_in_force(&inside, &outside, far);
+        readings.push(InForce::new(
+            "network.back_end",
+            BackEnd::Separate.name(),
+            in_force,
+        ));
+    }
     if !shape.offloads.is_none() {
         readings.extend(offload_readings(host, shape, place));
     }
@@ -169,6 +180,16 @@ pub(crate) fn host_mtu(device: &str) -> String {
     let path = Path::new("/sys/class/net").join(device).join("mtu");
     let read = std::fs::read_to_string(path).unwrap_or_default();
     read.trim().to_owned()
+}
+
+/// Whether a guest has an interface to the network of tiers, and the lab's end of it is a port of
+/// that network's bridge.
+fn back_end_in_force(inside: &[Device], outside: &[Device], far: Side) -> &'static str {
+    let port = find(outside, &far.back_end()).is_some_and(|port| port.master == BACK_END_BRIDGE);
+    match port && find(inside, &Side::Guest.back_end()).is_some() {
+        true => BackEnd::Separate.name(),
+        false => BackEnd::Shared.name(),
+    }
 }
 
 fn bridge_reading(asked: u32, devices: &[Device]) -> InForce {
@@ -344,9 +365,8 @@ fn limit_readings(shape: &LinkShape, [inside, outside]: &[Vec<Discipline>; 2]) -
 /// Where packets are handled; of sending nothing is said where no interface has queues to choose
 /// from.
 fn packet_readings(asked: AskedLink<'_>, place: &LinkPlace<'_>) -> Vec<InForce> {
-    let device = asked.shape.device;
     let end = |namespace: &Path, side: Side, direction| {
-        let devices = side.packet_devices(device);
+        let devices = side.all_devices(asked.shape);
         let found = in_netns(Some(namespace), || placed(&devices, direction));
         found.ok().flatten()
     };

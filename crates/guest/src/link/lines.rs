@@ -2,9 +2,12 @@
 
 use std::{io, net::Ipv4Addr, path::Path};
 
-use rookery_study::{LinkDevice, LinkShape, VXLAN_OVERHEAD};
+use rookery_study::{BackEnd, LinkDevice, LinkShape, VXLAN_OVERHEAD};
 
-use super::{BRIDGE, GUEST_DEVICE, LOWER_DEVICE, base::guest_address};
+use super::{
+    BACK_END_BRIDGE, BACK_END_DEVICE, BRIDGE, GUEST_DEVICE, LOWER_DEVICE,
+    base::{back_end_address, guest_address},
+};
 
 /// The port of VXLAN (RFC 7348, section 8).
 const VXLAN_PORT: u16 = 4789;
@@ -52,14 +55,18 @@ impl LinkLines {
             LinkDevice::Ipvlan => (upper("ipvlan mode l2"), String::new()),
             LinkDevice::Vxlan => tunnel(mtu, number, address),
         };
+        let (to_tier, tier_port) = match shape.back_end {
+            BackEnd::Shared => (String::new(), String::new()),
+            BackEnd::Separate => back_end(shape.mtu, number, &lab.to_string())?,
+        };
         Ok(Self {
             inside: format!(
                 "link set lo up\n{pair}{above}address add {address}/16 dev {GUEST_DEVICE}\nlink \
-                 set {GUEST_DEVICE} up\n"
+                 set {GUEST_DEVICE} up\n{to_tier}"
             ),
             outside,
             join: format!(
-                "link set {} master {BRIDGE} up\n",
+                "link set {} master {BRIDGE} up\n{tier_port}",
                 port(shape.device, number)
             ),
         })
@@ -72,6 +79,24 @@ pub(super) fn port(device: LinkDevice, number: u16) -> String {
         LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan => format!("v{number}"),
         LinkDevice::Vxlan => format!("x{number}"),
     }
+}
+
+/// The lab's end of a guest's link to the network of tiers.
+pub(super) fn back_end_port(number: u16) -> String {
+    format!("b{number}")
+}
+
+/// That link: in the guest's namespace, and in the lab's.
+fn back_end(mtu: u32, number: u16, lab: &str) -> io::Result<(String, String)> {
+    let (address, port) = (back_end_address(number)?, back_end_port(number));
+    let inside = format!(
+        "link add {BACK_END_DEVICE} mtu {mtu} type veth peer name {port} mtu {mtu} netns \
+         {lab}\naddress add {address}/16 dev {BACK_END_DEVICE}\nlink set {BACK_END_DEVICE} up\n"
+    );
+    Ok((
+        inside,
+        format!("link set {port} master {BACK_END_BRIDGE} up\n"),
+    ))
 }
 
 /// Both ends of a tunnel through the pair: in the guest's namespace and in the lab's. Each guest has
@@ -116,6 +141,27 @@ mod tests {
         link set eth0 up
         --
         link set v258 master br0 up
+        ");
+    }
+
+    #[test]
+    fn a_second_pair_reaches_to_the_bridge_of_tiers() {
+        let shape = LinkShape {
+            back_end: BackEnd::Separate,
+            ..LinkShape::default()
+        };
+        let lines = LinkLines::new(&shape, 2, Path::new("/lab")).expect("in range");
+        insta::assert_snapshot!(format!("{}--\n{}", lines.inside, lines.join), @r"
+        link set lo up
+        link add eth0 mtu 1500 type veth peer name v2 mtu 1500 netns /lab
+        address add 10.77.0.2/16 dev eth0
+        link set eth0 up
+        link add eth1 mtu 1500 type veth peer name b2 mtu 1500 netns /lab
+        address add 10.76.0.2/16 dev eth1
+        link set eth1 up
+        --
+        link set v2 master br0 up
+        link set b2 master br1 up
         ");
     }
 

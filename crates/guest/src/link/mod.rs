@@ -5,6 +5,9 @@
 //! made on top of the pair, the guest's end of the pair is `u0`. All but the lab's end lies in the
 //! guest's namespace, and what else is in the lab's depends on that end, so that nothing of a link
 //! outlives its guest.
+//!
+//! Where tiers have a network of their own, every guest has a second pair: `eth1` in its namespace,
+//! and `b1` for the first guest, a port of the bridge `br1`. A guest of a tier has its address there.
 
 mod ability;
 mod base;
@@ -15,7 +18,7 @@ mod settings;
 mod unnamed;
 
 pub(crate) use ability::missing;
-pub(crate) use base::{bridge, guest_address, run_batch};
+pub(crate) use base::{back_end_address, bridges, guest_address, run_batch};
 pub(crate) use in_force::{LinkPlace, coalesce_reading, host_mtu, machine_readings, readings};
 pub(crate) use lines::LinkLines;
 pub use settings::AskedLink;
@@ -28,3 +31,7 @@ pub(crate) const GUEST_DEVICE: &str = "eth0";
 const LOWER_DEVICE: &str = "u0";
 /// The bridge of a lab.
 pub(crate) const BRIDGE: &str = "br0";
+/// A guest's interface to the network of tiers.
+const BACK_END_DEVICE: &str = "eth1";
+/// The bridge of that network.
+const BACK_END_BRIDGE: &str = "br1";

@@ -4,9 +4,13 @@
 use std::io;
 
 use rookery_host::{Host, Invocation};
-use rookery_study::{Impairment, LinkDevice, LinkShape, RateLimit, RateQueue};
+use rookery_study::{BackEnd, Impairment, LinkDevice, LinkShape, RateLimit, RateQueue};
 
-use super::{GUEST_DEVICE, LOWER_DEVICE, lines::port, packet_cpus};
+use super::{
+    BACK_END_DEVICE, GUEST_DEVICE, LOWER_DEVICE,
+    lines::{back_end_port, port},
+    packet_cpus,
+};
 
 /// The names that `ethtool -K` has for each of
 /// [`Offloads::named`](rookery_study::Offloads::named).
@@ -59,11 +63,28 @@ impl Side {
             .collect()
     }
 
-    /// All interfaces of this end that receive or send the guest's packets.
-    pub(super) fn packet_devices(self, device: LinkDevice) -> Vec<String> {
+    /// All interfaces of this end through which users reach the guest.
+    fn packet_devices(self, device: LinkDevice) -> Vec<String> {
         let (first, lower) = (self.first(device), self.lower());
         let below = (device != LinkDevice::Veth && lower != first).then_some(lower);
         std::iter::once(first).chain(below).collect()
+    }
+
+    /// All interfaces of this end, those to the network of tiers among them.
+    pub(super) fn all_devices(self, shape: &LinkShape) -> Vec<String> {
+        let mut all = self.packet_devices(shape.device);
+        if shape.back_end == BackEnd::Separate {
+            all.push(self.back_end());
+        }
+        all
+    }
+
+    /// The interface to the network of tiers.
+    pub(super) fn back_end(self) -> String {
+        match self {
+            Self::Guest => BACK_END_DEVICE.to_owned(),
+            Self::Lab(number) => back_end_port(number),
+        }
     }
 
     /// The interface whose offloads are read back.
@@ -72,6 +93,11 @@ impl Side {
             LinkDevice::Veth | LinkDevice::Vxlan => self.first(device),
             LinkDevice::Macvlan | LinkDevice::Ipvlan => self.lower(),
         }
+    }
+
+    /// Its ends of all pairs that a guest may have.
+    pub(crate) fn pair_ends(self) -> [String; 2] {
+        [self.lower(), self.back_end()]
     }
 
     /// Its end of the pair, below another interface.
@@ -129,7 +155,7 @@ pub(crate) fn apply(
     if !batch.is_empty() {
         run(Invocation::new("tc").args(["-batch", "-"]).stdin(batch))?;
     }
-    packet_cpus::place(host, asked.packet_cpus, &side.packet_devices(shape.device))
+    packet_cpus::place(host, asked.packet_cpus, &side.all_devices(shape))
 }
 
 /// What follows `ethtool -K DEVICE`; nothing where nothing is asked for.
@@ -259,6 +285,12 @@ mod tests {
             ["eth0", "u0"]
         );
         assert_eq!(Side::Lab(3).packet_devices(LinkDevice::Macvlan), ["v3"]);
-        assert_eq!(Side::Lab(3).packet_devices(LinkDevice::Vxlan), ["x3", "v3"]);
+        let shape = LinkShape {
+            device: LinkDevice::Vxlan,
+            back_end: BackEnd::Separate,
+            ..LinkShape::default()
+        };
+        assert_eq!(Side::Lab(3).all_devices(&shape), ["x3", "v3", "b3"]);
+        assert_eq!(Side::Guest.all_devices(&shape), ["eth0", "u0", "eth1"]);
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use rookery_host::{Host, in_unnamed_netns};
 
-use super::{AskedLink, LinkLines, Side, apply, bridge, guest_address, run_batch};
+use super::{AskedLink, LinkLines, Side, apply, bridges, guest_address, run_batch};
 
 /// Both ends of a link that is there.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub fn with_link<T: Send>(
                 lab,
             }));
         };
-        run_batch(host, &[], &bridge(asked.shape.bridge_mtu))?;
+        run_batch(host, &[], &bridges(asked.shape).concat())?;
         let lines = &LinkLines::new(asked.shape, 1, &lab)?;
         let (told, made) = channel();
         let (done, waits) = channel::<()>();

@@ -129,7 +129,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::{
         Health,
-        spec::{FileReaders, GuestFile},
+        spec::{CalledBy, FileReaders, GuestFile},
     };
 
     pub(crate) fn spec(name: &str) -> GuestSpec {
@@ -140,6 +140,7 @@ pub(crate) mod tests {
             cpu_time: CpuTime::Unlimited,
             cpu_weight: None,
             packet_cpus: Vec::new(),
+            called_by: CalledBy::Users,
             memory_mib: None,
             swap: rookery_study::Swap::None,
             pids: None,

@@ -94,6 +94,17 @@ impl CpuTime {
     }
 }
 
+/// Who calls the service of a guest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CalledBy {
+    /// Users.
+    #[default]
+    Users,
+    /// Other guests of the trial.
+    Guests,
+}
+
 /// One guest to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuestSpec {
@@ -112,6 +123,10 @@ pub struct GuestSpec {
     /// CPUs on which packets of its link are handled, ascending; none = as the kernel has it.
     /// Containers alone have such links.
     pub packet_cpus: Vec<u32>,
+    /// Who calls its service. A container that other guests call has its address on their network
+    /// where the lab has one for that.
+    #[serde(default)]
+    pub called_by: CalledBy,
     /// Memory limit, MiB; `None` = no limit.
     pub memory_mib: Option<u64>,
     /// Where its memory goes that does not fit into the limit: of a container to a device that the

@@ -13,9 +13,9 @@ use std::{
 };
 
 use rookery_guest::{
-    AccessTimes, FileSystem, Fill, FillError, Guest, GuestSpec, GuestState, Health, JournalMode,
-    Kind, Lab, LabShape, Provision, Recipe, RunDirs, Template, Versions, VmShape, Volume,
-    VolumeSpec, open_lab, patient, start_all,
+    AccessTimes, CalledBy, FileSystem, Fill, FillError, Guest, GuestSpec, GuestState, Health,
+    JournalMode, Kind, Lab, LabShape, Provision, Recipe, RunDirs, Template, Versions, VmShape,
+    Volume, VolumeSpec, open_lab, patient, start_all,
 };
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
@@ -180,6 +180,7 @@ pub(crate) fn spec(number: u16, modes: &[&str]) -> GuestSpec {
         cpu_time: rookery_guest::CpuTime::Unlimited,
         cpu_weight: None,
         packet_cpus: Vec::new(),
+        called_by: CalledBy::Users,
         memory_mib: Some(256),
         swap: rookery_study::Swap::None,
         pids: Some(64),
@@ -256,7 +257,16 @@ pub(crate) fn end_of(guest: &mut dyn Guest) -> GuestState {
 /// Body of a page of the guest, asked from inside the lab's network; `None` when it does not
 /// answer.
 pub(crate) fn get(lab: &dyn Lab, address: SocketAddr, target: &str) -> Option<String> {
-    in_netns(lab.network(), || fetch(address, target).ok()).expect("network")
+    get_from(lab.network(), address, target)
+}
+
+/// The same from another network namespace.
+pub(crate) fn get_from(
+    network: Option<&Path>,
+    address: SocketAddr,
+    target: &str,
+) -> Option<String> {
+    in_netns(network, || fetch(address, target).ok()).expect("network")
 }
 
 fn fetch(address: SocketAddr, target: &str) -> std::io::Result<String> {

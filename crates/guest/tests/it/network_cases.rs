@@ -8,17 +8,17 @@ use std::{
 };
 
 use rookery_guest::{
-    CleanOptions, Guest, GuestSpec, InForce, Kind, LabShape, RunDirs, check_network, clean,
-    open_lab, remove_all,
+    CalledBy, CleanOptions, Guest, GuestSpec, InForce, Kind, LabShape, RunDirs, check_network,
+    clean, open_lab, remove_all,
 };
 use rookery_host::{NamespaceSysfs, RealHost, RunId, in_netns};
-use rookery_study::{Impairment, LinkDevice, LinkShape, Offloads, RateLimit, RateQueue};
+use rookery_study::{BackEnd, Impairment, LinkDevice, LinkShape, Offloads, RateLimit, RateQueue};
 
 use crate::{
     Case,
     cases::failing_steps_leave_nothing,
     dying::Dying,
-    fixture::{Fixture, create, get, spec, template, up},
+    fixture::{Fixture, create, get, get_from, spec, template, up},
     traces::links,
 };
 
@@ -31,6 +31,10 @@ pub(crate) const CASES: &[Case] = &[
     (
         "settings_of_a_link_are_read_back",
         settings_of_a_link_are_read_back,
+    ),
+    (
+        "guests_of_a_tier_are_called_on_a_network_of_their_own",
+        guests_of_a_tier_are_called_on_a_network_of_their_own,
     ),
     (
         "a_link_that_does_not_fit_its_bridge_is_seen",
@@ -113,6 +117,7 @@ fn everything() -> LinkShape {
             queue: RateQueue::Packets(64),
         }),
         impairment: impairment(),
+        back_end: BackEnd::Separate,
     }
 }
 
@@ -213,6 +218,7 @@ fn settings_of_a_link_are_read_back(_: Kind) {
                     "device",
                     "mtu",
                     "bridge_mtu",
+                    "back_end",
                     "gro",
                     "gso",
                     "tso",
@@ -250,7 +256,7 @@ fn settings_of_a_link_are_read_back(_: Kind) {
                 // The tunnel above has kept its own.
                 LinkDevice::Vxlan => "0 in the guest, 0 and none in the lab",
                 LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan => {
-                    "0 in the guest, none in the lab"
+                    "0 in the guest, none and 0 in the lab"
                 }
             };
             assert_eq!(
@@ -264,6 +270,49 @@ fn settings_of_a_link_are_read_back(_: Kind) {
             );
         });
     }
+}
+
+fn guests_of_a_tier_are_called_on_a_network_of_their_own(_: Kind) {
+    let shape = LinkShape {
+        back_end: BackEnd::Separate,
+        ..LinkShape::default()
+    };
+    with_lab(&shape, |lab| {
+        let tier = GuestSpec {
+            called_by: CalledBy::Guests,
+            ..spec(2, &[])
+        };
+        let mut guests: Vec<Box<dyn Guest>> = vec![create(lab, &spec(1, &[])), create(lab, &tier)];
+        up(lab, &mut guests);
+        assert_eq!(guests[0].address().ip().to_string(), "10.77.0.1");
+        assert_eq!(guests[1].address().ip().to_string(), "10.76.0.2");
+        let received = |device: &str| {
+            let file = format!("/file?/sys/class/net/{device}/statistics/rx_packets");
+            let told = get(lab, guests[1].address(), &file).expect("told");
+            told.trim().parse::<u64>().expect("a number")
+        };
+        let (users, callers) = (received("eth0"), received("eth1"));
+        assert!(users > 0, "the lab asks it on the network of users");
+        let process = (guests[0].process_probe())()[0];
+        let network = PathBuf::from(format!("/proc/{process}/ns/net"));
+        let told = get_from(Some(&network), guests[1].address(), "/health");
+        assert!(told.is_some(), "a guest reaches it");
+        assert!(received("eth1") > callers, "on that of tiers");
+        assert_all_in_force(&*guests[1]);
+        // Somebody takes the interface off its bridge.
+        let taken = in_netns(lab.network(), || {
+            Command::new("ip")
+                .args(["link", "set", "b2", "nomaster"])
+                .status()
+        });
+        assert!(taken.expect("a namespace").expect("ip").success());
+        let now = readings(&*guests[1]);
+        let found = now.iter().find(|(name, ..)| name == "network.back_end");
+        assert_eq!(
+            found.map(|(_, asked, effective)| (asked.as_str(), effective.as_str())),
+            Some(("separate", "shared"))
+        );
+    });
 }
 
 fn a_link_that_does_not_fit_its_bridge_is_seen(_: Kind) {

@@ -15,9 +15,9 @@ use std::{
 
 use rookery_diagnosis::Diagnosis;
 use rookery_guest::{
-    AccessTimes, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, GuestUser, Health,
-    IoLimits, JournalMode, Kind, Lab, Provision, Recipe, RoleProvision, RunDirs, StorageRole,
-    Template, VolumeSpec, open_lab, patient,
+    AccessTimes, CalledBy, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, GuestUser,
+    Health, IoLimits, JournalMode, Kind, Lab, Provision, Recipe, RoleProvision, RunDirs,
+    StorageRole, Template, VolumeSpec, open_lab, patient,
 };
 use rookery_host::{FaultyHost, Host, RealHost, RunId, volume::loops::loops};
 
@@ -150,6 +150,7 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
         cpu_time: rookery_guest::CpuTime::Unlimited,
         cpu_weight: None,
         packet_cpus: Vec::new(),
+        called_by: CalledBy::Users,
         memory_mib: None,
         swap: rookery_study::Swap::None,
         pids: None,

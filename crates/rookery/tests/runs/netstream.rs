@@ -185,7 +185,7 @@ fn a_limit_and_a_bridge_of_another_size_are_named() {
     assert_host_as(&before);
 }
 
-/// A guest that receives from another, which sends.
+/// A guest that receives from another, which sends, on a network of their own.
 const BETWEEN: &str = r#"
 title = "between guests"
 seed = 3
@@ -194,6 +194,7 @@ load = { ramp_up = "100ms", settle = "900ms", steady = "2s", ramp_down = "100ms"
 stack = { kind = "bundled" }
 guest = { kind = "container", memory = "128MiB per guest" }
 host = { overcommit = 4, other_work = 1 }
+network = { back_end = "separate" }
 [[layout]]
 name = "pair"
 [[layout.group]]

@@ -10,7 +10,8 @@ use std::{
 };
 
 use rookery_guest::{
-    CpuTime, Guest, GuestError, GuestSpec, GuestState, Kind, Lab, RunDirs, Template, open_lab,
+    CalledBy, CpuTime, Guest, GuestError, GuestSpec, GuestState, Kind, Lab, RunDirs, Template,
+    open_lab,
 };
 use rookery_host::{RealHost, RunId};
 
@@ -45,6 +46,7 @@ pub(crate) fn build<T>(
         cpu_time: CpuTime::Unlimited,
         cpu_weight: None,
         packet_cpus: Vec::new(),
+        called_by: CalledBy::Users,
         memory_mib: None,
         swap: rookery_study::Swap::None,
         pids: None,

@@ -7,8 +7,8 @@ use super::{
     thousandths,
 };
 use crate::{
-    Callers, CpuSet, GuestGroup, GuestKind, HostFacts, Pinning, Point, PointData, StackKind, Study,
-    Variant, Vcpus,
+    BackEnd, Callers, CpuSet, GuestGroup, GuestKind, HostFacts, LabShape, Pinning, Point,
+    PointData, StackKind, Study, Variant, Vcpus,
     grammar::{Context, Spans, kinds::cpu_list},
     problem::Code,
     sections::MOST_GUESTS,
@@ -341,6 +341,30 @@ fn has_tiers(study: &Study) -> bool {
         StackKind::Lamp => true,
         StackKind::Bundled => study.workload.keys().has_bundled_tiers(),
         _ => false,
+    }
+}
+
+/// A network between guests and a tier needs a tier.
+pub(super) fn check_back_end(
+    variant: &Variant,
+    spans: &[Spans],
+    layout: Option<&Layout>,
+    context: &mut Context,
+) {
+    let has_tier = |layout: &Layout| layout.groups.iter().any(|group| group.tier_of.is_some());
+    if layout.is_some_and(has_tier) {
+        return;
+    }
+    let asks = |study: &Study| match &study.guest.lab {
+        LabShape::Container(link) => link.back_end == BackEnd::Separate,
+        LabShape::Vm(_) | LabShape::Bare | LabShape::Fake | LabShape::External => false,
+    };
+    if let Some((_, spans)) = variant.studies().zip(spans).find(|(study, _)| asks(study)) {
+        let message = "`network.back_end` is \"separate\", and no group of the layout is a tier that \
+                       others call";
+        let help = "add a group with `tier_of`, or write the key in the layouts that have one";
+        let span = spans.nearest("network.back_end");
+        context.refuse::<()>(Code::Contradiction, span, message, help);
     }
 }
 

@@ -70,7 +70,9 @@ impl Plan {
                 check_packet_cpus(study, host, &mut context);
             }
             context.spans = document.spans(index).clone();
-            let points = match layout_with_groups(variant, document) {
+            let layout = layout_with_groups(variant, document);
+            groups::check_back_end(variant, spans, layout, &mut context);
+            let points = match layout {
                 Some(layout) => {
                     let around = (&division, host);
                     groups::expand(variant, layout, spans, around, &mut context)

@@ -84,6 +84,10 @@ fn link_of(link: &LinkShape, packet_cpus: Option<&PacketCpus>, plan: &Plan) -> V
         ),
         ("coalesce", link.coalesce.map(gathered)),
         ("irq", packet_cpus.map(packets_on)),
+        (
+            "back_end",
+            (link.back_end != usual.back_end).then(|| "tiers on a network of their own".to_owned()),
+        ),
     ];
     others
         .into_iter()

@@ -11,8 +11,8 @@ use crate::{
         kinds::{Choice, PacketCpusKind, PerSecond, Percent, Time, Whole},
     },
     link_shape::{
-        DeviceName, Impairment, LEAST_MTU, LinkDevice, LinkShape, MOST_MTU, Offloads, RateLimit,
-        RateQueue,
+        BackEnd, DeviceName, Impairment, LEAST_MTU, LinkDevice, LinkShape, MOST_MTU, Offloads,
+        RateLimit, RateQueue,
     },
     names::Named,
     problem::Code,
@@ -71,11 +71,13 @@ keys! {
         /// CPUs on which packets of a guest's link are received at both of its ends, and sent where
         /// an interface has several queues; `[0, 1]` is one list of CPUs, `["0", "1"]` a factor.
         irq: PacketCpusKind = PacketCpusKind, Optional("as the kernel has it, on the CPU of the sender");
+        /// The network on which guests call a tier.
+        back_end: Choice<BackEnd> = Choice::NEW, Default("\"shared\"");
     }
 }
 
 /// What only containers have.
-const CONTAINER_KEYS: [&str; 10] = [
+const CONTAINER_KEYS: [&str; 11] = [
     "bridge_mtu",
     "gro",
     "gso",
@@ -86,6 +88,7 @@ const CONTAINER_KEYS: [&str; 10] = [
     "delay",
     "loss",
     "irq",
+    "back_end",
 ];
 
 impl NetworkKeys {
@@ -146,6 +149,13 @@ impl NetworkKeys {
             refuse("tso", message.to_owned(), "remove one of the two", context);
             return None;
         }
+        if (device, self.back_end) == (LinkDevice::Ipvlan, Some(BackEnd::Separate)) {
+            let message = "`network.back_end` is \"separate\", and a guest with an ipvlan answers at \
+                           no other address than that of the ipvlan";
+            let help = "write `device = \"macvlan\"`, or remove one of the two";
+            refuse("back_end", message.to_owned(), help, context);
+            return None;
+        }
         let on = |switch: Option<Switch>| switch.map(|switch| switch.0);
         Some(LinkShape {
             device,
@@ -163,6 +173,7 @@ impl NetworkKeys {
                 delay: self.delay?,
                 loss_ppm: ppm(self.loss?),
             },
+            back_end: self.back_end?,
         })
     }
 
@@ -272,6 +283,7 @@ impl NetworkKeys {
                     loss: Some(f64::from(link.impairment.loss_ppm) / 1e6)
                         .filter(|loss| *loss > 0.0),
                     irq: guest.packet_cpus.clone(),
+                    back_end: Some(link.back_end).filter(|asked| *asked != usual.back_end),
                 }
             }
             // All else of a machine is in [guest.vm].
@@ -447,6 +459,8 @@ mod tests {
             format!("{CONTAINER}[network]\nqueue_length = 10\n"),
             format!("{CONTAINER}[network]\nmtu = 100\n"),
             format!("{CONTAINER}[network]\nirq = \"driver\"\n"),
+            format!("{CONTAINER}[network]\ndevice = \"ipvlan\"\nback_end = \"separate\"\n"),
+            format!("{vm}[network]\nback_end = \"separate\"\n"),
             "[network]\nirq = \"guest\"\n".to_owned(),
             format!("{vm}[network]\ndevice = \"macvlan\"\nrate_limit = \"1Gbit\"\n"),
             format!("{vm}[network]\nmtu = 9000\n[guest.vm]\nmtu = 1500\n"),

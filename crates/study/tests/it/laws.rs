@@ -17,7 +17,7 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos},
 };
 use rookery_study::{
-    AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, CpuTime,
+    AccessTimes, Amount, Arrivals, BackEnd, BlockSize, BufferPool, Course, CourseStep, CpuTime,
     DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
     ForeignTier, GuestKind, GuestShape, HostUse, Impairment, IoLimits, JournalMode, LabShape,
     LampSite, LampUse, Layout, LayoutGroup, LinkDevice, LinkShape, Load, LoopType, Measure,
@@ -413,7 +413,7 @@ prop_compose! {
         mtu in 1280_u32..65_486, bridge_mtu in 1280_u32..65_536,
         gro in option::of(any::<bool>()), gso in option::of(any::<bool>()), tso in option::of(any::<bool>()), checksum in option::of(any::<bool>()),
         bits_per_s in option::of(64_000_u64..1_000_000_000_000), packets in option::of(1_u32..1_000_000),
-        delay_us in 0_u64..10_000_000, loss_ppm in 0_u32..500_000, coalesce in option::of(0_u32..65),
+        delay_us in 0_u64..10_000_000, loss_ppm in 0_u32..500_000, coalesce in option::of(0_u32..65), separate in any::<bool>(),
     ) -> LinkShape {
         let queue = packets.map_or(RateQueue::Usual, RateQueue::Packets);
         LinkShape {
@@ -424,6 +424,7 @@ prop_compose! {
             coalesce,
             rate_limit: bits_per_s.map(|bits_per_s| RateLimit { bits_per_s, queue }),
             impairment: Impairment { delay: Duration::from_micros(delay_us), loss_ppm },
+            back_end: if separate && device != LinkDevice::Ipvlan { BackEnd::Separate } else { BackEnd::Shared },
         }
     }
 }

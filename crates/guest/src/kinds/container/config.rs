@@ -274,7 +274,7 @@ fn io_limits(store: &Store) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CpuTime;
+    use crate::{CalledBy, CpuTime};
 
     const V1: GroupFeatures = GroupFeatures {
         swap_limit: true,
@@ -289,6 +289,7 @@ mod tests {
             cpu_time: CpuTime::cap(0.25),
             cpu_weight: None,
             packet_cpus: Vec::new(),
+            called_by: CalledBy::Users,
             memory_mib: Some(160),
             swap: rookery_study::Swap::None,
             pids: Some(64),

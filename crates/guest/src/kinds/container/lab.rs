@@ -8,7 +8,7 @@ use std::{
 };
 
 use rookery_host::netns_path;
-use rookery_study::LinkShape;
+use rookery_study::{BackEnd, LinkShape};
 
 use super::{
     STATE,
@@ -21,10 +21,10 @@ use crate::{
     lab_core::LabCore,
     lab_network::make_lab_network,
     label::run_name,
-    link::guest_address,
+    link::{back_end_address, guest_address},
     paths::{clone_dir, log_file},
     run_lab::GuestMaker,
-    spec::GuestSpec,
+    spec::{CalledBy, GuestSpec},
     storage::{ProvidedVolumes, Provision, Store},
     template::Template,
 };
@@ -43,7 +43,7 @@ impl ContainerGuests {
         // end, and reap them at once.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .map_err(|error| GuestError::in_lab("adopting containers", io::Error::from(error)))?;
-        make_lab_network(&*core.host, &core.label, link.bridge_mtu)
+        make_lab_network(&*core.host, &core.label, &link)
             .map_err(|error| GuestError::in_lab("making the lab's network", error))?;
         let network = netns_path(&run_name(&core.label.run));
         let shared = Arc::new(Shared {
@@ -74,7 +74,11 @@ impl GuestMaker for ContainerGuests {
         volumes: ProvidedVolumes,
     ) -> Result<Box<dyn Guest>, GuestError> {
         let fail = |error: io::Error| GuestError::in_guest(&spec.name, "making its clone", error);
-        let address = SocketAddr::from((guest_address(spec.number).map_err(fail)?, spec.port));
+        let address = match (self.shared.link.back_end, spec.called_by) {
+            (BackEnd::Separate, CalledBy::Guests) => back_end_address(spec.number),
+            _ => guest_address(spec.number),
+        };
+        let address = SocketAddr::from((address.map_err(fail)?, spec.port));
         let dir = &core.dirs.dir;
         let store =
             Store::new(provision, volumes, &spec.name, dir).map_err(|error| fail(error.into()))?;

@@ -11,7 +11,10 @@ use std::{
 };
 
 use rookery_host::{Host, HostError, Invocation, netns_path};
-use rookery_study::vm_shape::{GuestNet, Network, NetworkShape};
+use rookery_study::{
+    LinkShape,
+    vm_shape::{GuestNet, Network, NetworkShape},
+};
 use serde::Deserialize;
 
 use super::seed::Names;
@@ -92,7 +95,11 @@ impl LabNetwork {
     pub(super) fn open(host: &dyn Host, label: &Label, nic: &NetworkShape) -> io::Result<Self> {
         match (&nic.network, nic.addresses) {
             (Network::Lab, _) => {
-                make_lab_network(host, label, nic.mtu)?;
+                let shape = LinkShape {
+                    bridge_mtu: nic.mtu,
+                    ..LinkShape::default()
+                };
+                make_lab_network(host, label, &shape)?;
                 Ok(Self::Own(netns_path(&run_name(&label.run))))
             }
             (Network::HostBridge(name), Some(net)) => {
