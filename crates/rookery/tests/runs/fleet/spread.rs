@@ -318,7 +318,7 @@ fn a_full_disk_of_a_host_costs_its_trial_alone() {
     if !root_tests() {
         return;
     }
-    let place = Place::among_others();
+    let place = Place::with_planted_fault_among_others();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 2);
