@@ -19,6 +19,8 @@ mod web2005;
 
 use std::process::Command;
 
+use crate::root;
+
 /// Run the benchmark `what`, in an optimised build.
 pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
     if cfg!(debug_assertions) {
@@ -47,42 +49,21 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
 }
 
 /// `cargo xtask` builds for quick starts; what is measured must be built for speed, the program
-/// that guests run included.
+/// that guests run included. What was built is run as it is: `cargo run` of one package alone would
+/// build it again with the features of that package.
 fn run_optimised(what: &str, args: &[String]) -> Result<(), String> {
-    let cargo = |words: &[&str], more: &[String]| {
-        let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(words)
-            .args(more)
-            .status();
-        match status {
-            Ok(status) if status.success() => Ok(()),
-            Ok(_) => Err("the measurement failed, see above".to_owned()),
-            Err(error) => Err(format!("cannot run cargo for an optimised build: {error}")),
-        }
-    };
-    cargo(
-        &[
-            "build",
-            "--release",
-            "--quiet",
-            "--package",
-            "rookery",
-            "--package",
-            "xtask",
-        ],
-        &[],
-    )?;
-    cargo(
-        &[
-            "run",
-            "--release",
-            "--quiet",
-            "--package",
-            "xtask",
-            "--",
-            "bench",
-            what,
-        ],
-        args,
-    )
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let packages = ["--package", "rookery", "--package", "xtask"];
+    let build = ["build", "--release", "--quiet", "--locked"];
+    succeed(Command::new(cargo).args(build).args(packages))?;
+    let optimised = root::target().join("release/xtask");
+    succeed(Command::new(optimised).args(["bench", what]).args(args))
+}
+
+fn succeed(command: &mut Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err("the measurement failed, see above".to_owned()),
+        Err(error) => Err(format!("cannot run {command:?}: {error}")),
+    }
 }

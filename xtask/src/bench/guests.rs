@@ -21,6 +21,8 @@ use rookery_host::{RealHost, RunId};
 use rookery_stack::embedded::{self, Pages};
 use rookery_workload::dvdstore::{Size, WordLists};
 
+use crate::root;
+
 const USAGE: &str = "\
 usage: cargo xtask bench guests [--guests N] [--start N] [--rounds N] [--kind container|bare|vm] \
                      [--size SIZE] [--program FILE]
@@ -92,7 +94,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             options.program.display()
         ));
     }
-    let dir = target_dir()?.join(format!("bench-guests-{}", std::process::id()));
+    // Templates and clones belong on the same disk as real ones, and out of the way.
+    let dir = root::target().join(format!("bench-guests-{}", std::process::id()));
     let measured = measure(&options, &dir);
     // The lab is closed by now: what is left are logs and the template.
     let removed = fs::remove_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()));
@@ -295,7 +298,7 @@ fn print(options: &Options, rounds: &[Round]) {
 }
 
 fn parse(args: &[String]) -> Result<Options, String> {
-    let program = target_dir()?.join("release/rookery");
+    let program = root::target().join("release/rookery");
     let mut options = Options {
         guests: 40,
         start: None,
@@ -345,20 +348,6 @@ fn parse(args: &[String]) -> Result<Options, String> {
         }
     }
     Ok(options)
-}
-
-/// Where cargo builds: templates and clones belong on the same disk as real ones, and out of the
-/// way.
-fn target_dir() -> Result<PathBuf, String> {
-    let directory = match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(directory) => PathBuf::from(directory),
-        None => Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .ok_or("xtask lies in no workspace")?
-            .join("target"),
-    };
-    fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    Ok(directory)
 }
 
 /// Middle value, or the mean of the two middle ones; NaN without any.
