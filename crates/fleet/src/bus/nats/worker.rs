@@ -33,6 +33,9 @@ const AGAIN: Duration = Duration::from_millis(600);
 const SILENT: Duration = Duration::from_secs(2);
 /// Time between two attempts to connect anew.
 const RECONNECT: Duration = Duration::from_millis(200);
+/// The other end finds the server again within so long: it looks at its own moments, and is asked
+/// for its key.
+const OTHER_END: Duration = Duration::from_secs(2);
 /// An end that has closed gives up where nothing is acknowledged for so long.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -49,7 +52,7 @@ struct Inbox {
     frames: VecDeque<Frame>,
     /// Why nothing follows.
     end: Option<BusError>,
-    /// Since when there is a connection to the server.
+    /// Since when there is a connection to the server, over which the other end can be heard.
     connected: Option<Instant>,
 }
 
@@ -90,7 +93,7 @@ impl Shared {
         }
     }
 
-    /// Since when there is a connection to the server.
+    /// Since when the other end can be heard; ahead of now where it may still have to connect anew.
     pub(super) fn connected(&self) -> Option<Instant> {
         self.inbox().connected
     }
@@ -188,7 +191,7 @@ impl Worker {
             match Connection::open(&self.session.server, &self.own).await {
                 Ok(open) => {
                     tracing::info!("connected to the NATS server again");
-                    self.shared.set_connected(Some(Instant::now()));
+                    self.shared.set_connected(Some(Instant::now() + OTHER_END));
                     connection = Some(open);
                 }
                 Err(error) => tracing::debug!("not connected: {error}"),

@@ -38,7 +38,7 @@ fn a_restart_of_the_server_loses_no_trial() {
     if !root_tests() {
         return;
     }
-    let place = Place::among_others();
+    let place = Place::new();
     let before = host_state();
     {
         let hosts = PretendHosts::new(&place, 2);
