@@ -137,7 +137,7 @@ impl Bus for NatsBus {
         self.shared.receive(within)
     }
 
-    /// While an end has no connection to the server, it cannot hear the other.
+    /// While there is no connection to the server, no end can hear the other.
     fn silence(&self, heard: Instant) -> Duration {
         let connected = self.shared.connected();
         connected.map_or(Duration::ZERO, |since| since.max(heard).elapsed())

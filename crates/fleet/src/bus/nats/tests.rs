@@ -102,6 +102,23 @@ fn frame(number: usize, body: usize) -> Frame {
     }
 }
 
+#[test]
+fn what_was_lost_is_sent_again_while_more_is_sent() {
+    let server = TestServer::start("");
+    let session = Session::new(&server.server()).expect("random numbers");
+    let controller = NatsBus::open(session.clone(), End::Controller).expect("connected");
+    // Nobody listens yet: the server drops it.
+    controller.send(frame(0, 10)).expect("open");
+    thread::sleep(Duration::from_millis(300));
+    let agent = NatsBus::open(session, End::Agent).expect("connected");
+    // More often than what is late is sent again, and no more than may be under way.
+    let first = (1..25).find_map(|number| {
+        controller.send(frame(number, 10)).expect("open");
+        agent.receive(Duration::from_millis(300)).expect("open")
+    });
+    assert_eq!(first.map(|frame| frame.head), Some(b"0".to_vec()));
+}
+
 /// The code of the error that `check` gives.
 fn fault(server: &NatsServer) -> &'static str {
     let error = check(server).expect_err("it cannot be used");

@@ -33,9 +33,6 @@ const AGAIN: Duration = Duration::from_millis(600);
 const SILENT: Duration = Duration::from_secs(2);
 /// Time between two attempts to connect anew.
 const RECONNECT: Duration = Duration::from_millis(200);
-/// The other end finds the server again within so long: it looks at its own moments, and is asked
-/// for its key.
-const OTHER_END: Duration = Duration::from_secs(2);
 /// An end that has closed gives up where nothing is acknowledged for so long.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -52,7 +49,7 @@ struct Inbox {
     frames: VecDeque<Frame>,
     /// Why nothing follows.
     end: Option<BusError>,
-    /// Since when there is a connection to the server, over which the other end can be heard.
+    /// Since when there is a connection to the server.
     connected: Option<Instant>,
 }
 
@@ -93,7 +90,7 @@ impl Shared {
         }
     }
 
-    /// Since when the other end can be heard; ahead of now where it may still have to connect anew.
+    /// Since when there is a connection to the server.
     pub(super) fn connected(&self) -> Option<Instant> {
         self.inbox().connected
     }
@@ -131,8 +128,8 @@ pub(super) struct Worker {
     exchange: Exchange,
     frames: Receiver<Frame>,
     shared: Arc<Shared>,
-    /// When a piece was sent last.
-    sent: Instant,
+    /// When pieces under way were sent again last.
+    sent_again: Instant,
     /// The oldest piece under way, and since when it is.
     oldest: (Option<u64>, Instant),
     /// Whether the end was dropped.
@@ -164,7 +161,7 @@ impl Worker {
             session,
             frames,
             shared: Arc::clone(&shared),
-            sent: Instant::now(),
+            sent_again: Instant::now(),
             oldest: (None, Instant::now()),
             left: false,
         };
@@ -191,7 +188,7 @@ impl Worker {
             match Connection::open(&self.session.server, &self.own).await {
                 Ok(open) => {
                     tracing::info!("connected to the NATS server again");
-                    self.shared.set_connected(Some(Instant::now() + OTHER_END));
+                    self.shared.set_connected(Some(Instant::now()));
                     connection = Some(open);
                 }
                 Err(error) => tracing::debug!("not connected: {error}"),
@@ -279,7 +276,6 @@ impl Worker {
         }
         while let Some(piece) = self.exchange.next_piece() {
             connection.publish(&self.to, &piece).await?;
-            self.sent = Instant::now();
         }
         Ok(())
     }
@@ -297,7 +293,8 @@ impl Worker {
         if oldest != self.oldest.0 {
             self.oldest = (oldest, Instant::now());
         }
-        let waits = self.oldest.1.elapsed().min(self.sent.elapsed());
+        // Not by what was sent last: while more is sent, what was lost would stay so.
+        let waits = self.oldest.1.elapsed().min(self.sent_again.elapsed());
         if oldest.is_some() && waits >= AGAIN {
             self.send_again(connection).await?;
         }
@@ -318,7 +315,7 @@ impl Worker {
         for piece in pieces {
             connection.publish(&self.to, &piece).await?;
         }
-        self.sent = Instant::now();
+        self.sent_again = Instant::now();
         Ok(())
     }
 }
