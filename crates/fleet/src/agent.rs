@@ -14,7 +14,10 @@ use std::{
 
 use rookery_diagnosis::{Diagnosis, ErrorFields};
 use rookery_guest::CleanOptions;
-use rookery_host::RunId;
+use rookery_host::{
+    RunId,
+    free_space::{is_full, says_full},
+};
 use rookery_lab::{Conductor, Event, LabError, Labs, OneTrialEnd, PlanChanges, RemoteDriver};
 use rookery_store::{Outcome, RunHeader, Store};
 use rustix::{
@@ -27,7 +30,6 @@ use crate::{
     carry::{CarriedPart, CarryError},
     checks::{self, Lent},
     clock::now_us,
-    disk::{is_full, says_full},
     guests_trial::instant_at,
     message::{Answer, Build, DriveOrder, DriverPlace, Hello, LEASE, Order, read, send},
     relay::{CarriedParts, RelayedDriver},

@@ -11,7 +11,6 @@ pub mod bus;
 mod carry;
 mod checks;
 mod clock;
-mod disk;
 mod error;
 mod fleet;
 mod guests_trial;

@@ -13,6 +13,7 @@ mod cpu_places;
 mod cpulist;
 mod error;
 pub mod fio;
+pub mod free_space;
 mod group_limits;
 mod group_usage;
 mod http_get;

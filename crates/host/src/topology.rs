@@ -10,6 +10,7 @@ use crate::{
     cgroup::{Cgroups, Layout},
     cpu_places::{CpuPlace, read_places},
     cpulist::parse_cpu_list,
+    free_space,
     procfs::{HostMemory, parse_cpu_model, parse_meminfo},
 };
 use rookery_diagnosis::Diagnosis;
@@ -152,17 +153,11 @@ fn own_group(text: &str, controller: &str) -> Option<String> {
 }
 
 fn disk_free(path: &Path) -> Result<u64, TopologyError> {
-    let existing = path
-        .ancestors()
-        .find(|path| path.exists())
-        .filter(|path| !path.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let space = rustix::fs::statvfs(existing).map_err(|error| TopologyError {
+    free_space::free_bytes(path).map_err(|source| TopologyError {
         what: "the free disk space",
-        path: existing.to_owned(),
-        source: error.into(),
-    })?;
-    Ok(space.f_bavail.saturating_mul(space.f_frsize))
+        path: path.to_owned(),
+        source,
+    })
 }
 
 #[cfg(test)]

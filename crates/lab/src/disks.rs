@@ -2,9 +2,8 @@
 
 use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path};
 
-use rookery_host::HostError;
+use rookery_host::{HostError, free_space};
 use rookery_study::Estimate;
-use rustix::fs::statvfs;
 
 use crate::error::LabError;
 
@@ -82,8 +81,7 @@ fn device_of(path: &Path) -> io::Result<u64> {
 }
 
 fn free_mib(directory: &Path) -> Result<u64, HostError> {
-    let space = statvfs(directory).map_err(|error| HostError::at(directory, error.into()))?;
-    Ok(space.f_bavail.saturating_mul(space.f_frsize) >> 20)
+    free_space::free_mib(directory).map_err(|error| HostError::at(directory, error))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use std::{
     time::Instant,
 };
 
+use rookery_host::free_space;
 use rookery_workload::dvdstore::{
     CustomerHalf, CustomerRandom, LineEnd, Rows, Size, WordLists, data::MONTHS,
 };
@@ -277,12 +278,12 @@ fn prepare(dir: &Path, names: &[String], overwrite: bool, needed: u64) -> Result
             }
         }
     }
-    match rustix::fs::statvfs(dir) {
-        Ok(disk) if disk.f_bavail.saturating_mul(disk.f_frsize) < needed && !overwrite => {
+    match free_space::free_bytes(dir) {
+        Ok(free) if free < needed && !overwrite => {
             Err(FilesError::NoRoom {
                 path: dir.to_owned(),
                 needed,
-                free: disk.f_bavail * disk.f_frsize,
+                free,
             })
         }
         // A file system that cannot say how much room it has is found full only by writing.

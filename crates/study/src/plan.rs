@@ -343,6 +343,7 @@ impl Point {
                 None => (f64::from(group.total_users()) / f64::from(group.guests)).max(1.0),
             },
             guests: f64::from(group.guests),
+            callers: 1.0,
         }
     }
 
@@ -422,6 +423,17 @@ impl Point {
         self.groups
             .iter()
             .position(|other| matches!(&other.callers, Callers::Group(of) if of == name))
+    }
+
+    /// How many guests call one guest of `group`, rounded up where they are not equally many: 1 of
+    /// a group that users call.
+    #[must_use]
+    pub fn callers_of_each(&self, group: &GuestGroup) -> u32 {
+        let Callers::Group(name) = &group.callers else {
+            return 1;
+        };
+        let calling = self.groups.iter().find(|other| &other.name == name);
+        calling.map_or(1, |calling| calling.guests.div_ceil(group.guests.max(1)).max(1))
     }
 
     /// The CPUs of the driver that put load on the `group`-th group, from zero: as many as its part

@@ -61,6 +61,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         memory_bytes: 1e9,
         users: f64::from(CONNECTIONS),
         guests: 1.0,
+        callers: 1.0,
     };
     let tuned = Tuned::evaluate(Family::Lamp, "modern", &[], &variables)
         .map_err(|error| error.to_string())?;

@@ -31,7 +31,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Host, HostError, RealHost, detach, mounts};
+use rookery_host::{Host, HostError, RealHost, detach, free_space, mounts};
 
 use crate::{
     error::{GuestError, StepError},
@@ -48,8 +48,6 @@ pub use recipe::{Fill, Patience, Recipe, Template, Versions, patient};
 pub use removal::{TemplateChoice, TemplateRemoval, remove_templates, short_digest};
 pub(crate) use trust::make_templates;
 
-/// Below this a disk counts as full when a step fails, MiB.
-const FULL_MIB: u64 = 16;
 /// How often a builder who waits for another looks again.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -384,37 +382,30 @@ fn mount_points(root: &Path) -> io::Result<()> {
 /// The error with a full disk named, if the disk is full: what failed (a database, a package) often
 /// says it badly.
 fn explained(error: GuestError, templates: &Path) -> GuestError {
-    let free_mib = rustix::fs::statvfs(templates).map_or(u64::MAX, |disk| {
-        disk.f_bavail.saturating_mul(disk.f_frsize) >> 20
-    });
     match error {
         GuestError::Step {
             subject,
             step,
             source,
-        } if free_mib < FULL_MIB || is_full(&source) => GuestError::Step {
+        } if free_space::is_full(templates) || free_space::says_full(&source) => GuestError::Step {
             subject,
             step,
-            source: full_disk(source, free_mib, templates),
+            source: full_disk(source, templates),
         },
         other => other,
     }
 }
 
-/// Whether an error says that the disk is full.
-fn is_full(error: &StepError) -> bool {
-    error.to_string().contains("No space left")
-}
-
-fn full_disk(error: StepError, free_mib: u64, templates: &Path) -> StepError {
+fn full_disk(error: StepError, templates: &Path) -> StepError {
     // What failed may have said it already.
     if error.to_string().contains("the disk is full") {
         return error;
     }
-    let what = format!(
-        "{error}; the disk is full: {free_mib} MiB are free at {}",
-        templates.display()
-    );
+    let free = match free_space::free_mib(templates) {
+        Ok(free_mib) => format!("{free_mib} MiB are free"),
+        Err(_) => "nothing is free".to_owned(),
+    };
+    let what = format!("{error}; the disk is full: {free} at {}", templates.display());
     let help = "free some (`rookery template list` shows what templates take), or name a directory \
                 on another disk with --templates DIR";
     HostError::refused(what, help).into()
@@ -636,7 +627,6 @@ mod tests {
         assert!(help.contains("--templates DIR"), "{help}");
         let once = full_disk(
             StepError::Refused("the disk is full: 0 MiB".to_owned()),
-            0,
             &here,
         );
         assert_eq!(once.to_string(), "the disk is full: 0 MiB");

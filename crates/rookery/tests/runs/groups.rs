@@ -59,7 +59,7 @@ title = "tiers"
 seed = 7
 workload = {{ kind = "dvdstore", database = "1MB per guest", think_time = "20ms" }}
 load = {{ ramp_up = "300ms", settle = "500ms", steady = "3s", timeout = "20s", repeats = 1, retry_void = 0 }}
-stack = {{ kind = "lamp" }}
+stack = {{ kind = "lamp", tuning = "modern" }}
 guest = {{ kind = "container", memory = "400MiB" }}
 host = {{ overcommit = 6 }}
 [[layout]]
@@ -237,6 +237,12 @@ fn web_servers_share_the_database_of_another_guest() {
             "{}",
             run["audits"]
         );
+        // Connections for the 35 workers of each web server, and eight more.
+        let connections = rows(&run, "tunings").iter().find(|row| {
+            format!("{}", row["guest"]) == last && row["name"] == "mariadb.max_connections"
+        });
+        let connections = connections.expect("the setting is read back");
+        assert_eq!(connections["effective"], (35 * web_guests + 8).to_string());
         let analysis = analysis(&place);
         let groups = &analysis["tiles"][0]["groups"];
         assert_eq!(groups[1]["called_by"], "web");

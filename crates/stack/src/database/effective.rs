@@ -201,6 +201,7 @@ mod tests {
             memory_bytes: 512.0 * 1_048_576.0,
             users: 8.0,
             guests: 1.0,
+            callers: 1.0,
         };
         let overrides = [("postgresql.work_mem".to_owned(), "4MiB".to_owned())];
         let tuned = Tuned::evaluate(

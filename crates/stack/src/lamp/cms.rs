@@ -173,6 +173,7 @@ mod tests {
             memory_bytes: 640.0 * 1_048_576.0,
             users: 20.0,
             guests: 1.0,
+            callers: 1.0,
         };
         let asked: Vec<(String, String)> = asked
             .iter()

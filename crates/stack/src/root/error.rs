@@ -1,10 +1,8 @@
 //! Why a root could not be built.
 
 use rookery_diagnosis::Diagnosis;
+use rookery_host::free_space;
 use std::{io, path::Path};
-
-/// Below this a disk counts as full, MiB: the last packages are larger.
-const FULL_MIB: u64 = 64;
 
 /// Why a root could not be built: what and where.
 #[derive(Debug, thiserror::Error)]
@@ -154,12 +152,11 @@ impl RootError {
     /// A failure of the disk; a full one is told as such.
     pub(super) fn of_disk(root: &Path, source: io::Error) -> Self {
         let path = root.display().to_string();
-        match free_mib(root) {
-            free_mib if free_mib < FULL_MIB || source.kind() == io::ErrorKind::StorageFull => {
-                Self::DiskFull { path, free_mib }
-            }
-            _ => Self::Disk { path, source },
+        if free_space::is_full(root) || free_space::says_full(&source) {
+            let free_mib = free_mib(root);
+            return Self::DiskFull { path, free_mib };
         }
+        Self::Disk { path, source }
     }
 
     /// What mmdebstrap's end means, from its words (the last lines of what it said).
@@ -176,12 +173,13 @@ impl RootError {
                 .iter()
                 .any(|line| phrases.iter().any(|phrase| line.contains(phrase)))
         };
-        let free_mib = free_mib(root);
         let suite = suite.to_owned();
-        if says(&["No space left on device", "not enough free space"]) || free_mib < FULL_MIB {
+        let says_full = words.iter().any(|line| free_space::words_say_full(line));
+        // mmdebstrap removes the root when it fails: its disk is that of the parent.
+        if says_full || free_space::is_full(root) {
             return Self::DiskFull {
                 path: root.display().to_string(),
-                free_mib,
+                free_mib: free_mib(root),
             };
         }
         let words = quoted(words);
@@ -214,15 +212,9 @@ impl RootError {
     }
 }
 
+/// Of a disk that cannot be asked none: it is told as full for what was said of it.
 fn free_mib(root: &Path) -> u64 {
-    // mmdebstrap removes the root when it fails.
-    let there = root
-        .ancestors()
-        .find(|path| path.exists())
-        .unwrap_or(Path::new("/"));
-    rustix::fs::statvfs(there).map_or(u64::MAX, |disk| {
-        disk.f_bavail.saturating_mul(disk.f_frsize) >> 20
-    })
+    free_space::free_mib(root).unwrap_or(0)
 }
 
 /// Lines of somebody else, indented.

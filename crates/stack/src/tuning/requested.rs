@@ -36,6 +36,7 @@ impl RequestedSettings<'_> {
             // Guests that are only loaded have none; rules are written for some.
             users: f64::from(self.max_in_flight.unwrap_or(users).max(1)),
             guests: f64::from(group.guests),
+            callers: f64::from(point.callers_of_each(group)),
         };
         Tuned::evaluate(self.family, self.profile.name(), &settings, &variables)
     }

@@ -10,6 +10,7 @@ fn guest(vcpus: f64, memory_mib: f64) -> Variables {
         memory_bytes: memory_mib * MIB,
         users: 10.0,
         guests: 4.0,
+        callers: 1.0,
     }
 }
 
@@ -117,6 +118,19 @@ fn modern_leaves_memory_for_everything() {
             number("mariadb.max_connections"),
             number("apache.MaxRequestWorkers") + 8.0
         );
+    }
+}
+
+#[test]
+fn a_database_has_connections_for_the_workers_of_all_that_call_it() {
+    for (tuning, expected) in [("modern", 3 * 56 + 8), ("pureflex", 3 * 256 + 8)] {
+        let variables = Variables {
+            callers: 3.0,
+            ..guest(1.0, 640.0)
+        };
+        let tuned = Tuned::evaluate(Family::Lamp, tuning, &[], &variables).expect("valid");
+        let connections = value(&tuned, WebServer::Prefork, "mariadb.max_connections");
+        assert_eq!(connections, Some(expected.to_string()), "{tuning}");
     }
 }
 

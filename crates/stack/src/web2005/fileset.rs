@@ -14,6 +14,7 @@ use std::{
     time::Instant,
 };
 
+use rookery_host::free_space;
 use rookery_workload::web2005::files::{FileEntry, Shape, modified_s};
 
 mod directory;
@@ -129,12 +130,12 @@ fn prepare(dir: &Path, shape: &Shape, options: &FilesetOptions<'_>) -> Result<()
         return Err(FilesetError::TooLarge { needed, allowed });
     }
     fs::create_dir_all(dir).map_err(FilesetError::write(dir))?;
-    match rustix::fs::statvfs(dir) {
-        Ok(disk) if disk.f_bavail.saturating_mul(disk.f_frsize) < needed => {
+    match free_space::free_bytes(dir) {
+        Ok(free) if free < needed => {
             Err(FilesetError::NoRoom {
                 path: dir.to_owned(),
                 needed,
-                free: disk.f_bavail.saturating_mul(disk.f_frsize),
+                free,
             })
         }
         // A file system that cannot say how much room it has is found full only by writing.

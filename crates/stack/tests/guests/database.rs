@@ -79,6 +79,7 @@ fn tuned(engine: Engine) -> Tuned {
         memory_bytes: 256.0 * 1_048_576.0,
         users: 4.0,
         guests: 1.0,
+        callers: 1.0,
     };
     let overrides = [(engine.pool_key().to_owned(), "24MiB".to_owned())];
     Tuned::evaluate(engine.family(), "rhev", &overrides, &guest).expect("a tuning")

@@ -211,6 +211,7 @@ fn tuned(name: &str, overrides: &[(&str, &str)]) -> Tuned {
         memory_bytes: 320.0 * 1_048_576.0,
         users: 4.0,
         guests: 1.0,
+        callers: 1.0,
     };
     let overrides: Vec<(String, String)> = overrides
         .iter()

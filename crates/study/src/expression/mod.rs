@@ -16,12 +16,18 @@ pub(crate) use units::{BYTES, NO_UNITS, NOMINAL_MEGABYTES, Units};
 /// Longest text of an expression, bytes.
 pub const MOST_EXPRESSION_BYTES: usize = 256;
 
-/// A formula in the four variables `vcpus`, `memory`, `users` and `guests`.
+/// A formula in the variables `vcpus`, `memory`, `users`, `guests` and `callers`.
 ///
 /// ```
 /// use rookery_study::{Expression, Variables};
 ///
-/// let guest = Variables { vcpus: 2.0, memory_bytes: 5120.0 * 1_048_576.0, users: 100.0, guests: 8.0 };
+/// let guest = Variables {
+///     vcpus: 2.0,
+///     memory_bytes: 5120.0 * 1_048_576.0,
+///     users: 100.0,
+///     guests: 8.0,
+///     callers: 1.0,
+/// };
 /// let workers = Expression::parse("max(256, 64 * vcpus)").unwrap();
 /// assert_eq!(workers.evaluate(&guest), Ok(256.0));
 /// let pool = Expression::parse("80% * memory").unwrap();
@@ -45,6 +51,8 @@ pub struct Variables {
     pub users: f64,
     /// Guests of the point, at least 1.
     pub guests: f64,
+    /// Guests that call this one: of a tier as many as it serves, else 1. At least 1.
+    pub callers: f64,
 }
 
 /// The names that an expression may use.
@@ -58,11 +66,23 @@ pub enum Variable {
     Users,
     /// `guests`
     Guests,
+    /// `callers`
+    Callers,
 }
 
 impl Variable {
     /// All of them, in the order in which they are named to users.
-    pub const ALL: [Self; 4] = [Self::Vcpus, Self::Memory, Self::Users, Self::Guests];
+    pub const ALL: [Self; 5] = [
+        Self::Vcpus,
+        Self::Memory,
+        Self::Users,
+        Self::Guests,
+        Self::Callers,
+    ];
+
+    /// Those that sizes may depend on: sizes are planned group by group, before it is known who
+    /// calls whom.
+    pub const OF_SIZES: [Self; 4] = [Self::Vcpus, Self::Memory, Self::Users, Self::Guests];
 
     /// As it is written.
     #[must_use]
@@ -72,6 +92,7 @@ impl Variable {
             Self::Memory => "memory",
             Self::Users => "users",
             Self::Guests => "guests",
+            Self::Callers => "callers",
         }
     }
 }
@@ -258,6 +279,7 @@ impl Node {
             Self::Variable(Variable::Memory) => variables.memory_bytes * units.byte,
             Self::Variable(Variable::Users) => variables.users,
             Self::Variable(Variable::Guests) => variables.guests,
+            Self::Variable(Variable::Callers) => variables.callers,
             Self::Negative(node) => -node.value(variables, units)?,
             Self::Binary(operator, sides) => operator.apply(
                 sides.0.value(variables, units)?,

@@ -12,6 +12,7 @@ fn guest() -> Variables {
         memory_bytes: 640.0 * MIB,
         users: 12.0,
         guests: 4.0,
+        callers: 1.0,
     }
 }
 

@@ -69,6 +69,7 @@ impl Combination<'_> {
             memory_bytes,
             users,
             guests: f64::from(self.guests),
+            callers: 1.0,
         }
     }
 

@@ -112,6 +112,7 @@ fn each_mib(size: &Amount, group: &GuestGroup, users: f64) -> Result<u64, Evalua
         memory_bytes: group.memory_mib as f64 * MIB,
         users,
         guests: f64::from(group.guests),
+        callers: 1.0,
     };
     let each = match size {
         Amount::Rule(_) => size.each(&variables, &BYTES).map(|bytes| bytes / MIB),

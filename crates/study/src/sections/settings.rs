@@ -40,8 +40,8 @@ pub(super) type Settings = BTreeMap<String, SettingValue>;
 
 pub(super) const INFO: FreeInfo = FreeInfo {
     name: "COMPONENT.NAME",
-    describe: "boolean, number, text of up to 200 characters, or a rule over vcpus, memory, users \
-               and guests, such as \"64 * vcpus\"; \
+    describe: "boolean, number, text of up to 200 characters, or a rule over vcpus, memory, users, \
+               guests and callers, such as \"64 * vcpus\"; \
                components are mariadb, postgresql, apache, php, pages",
     example: "\"mariadb.innodb_buffer_pool_size\" = \"80% * memory\"",
     schema,

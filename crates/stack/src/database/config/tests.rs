@@ -35,6 +35,7 @@ fn tuned(family: Family, name: &str) -> Tuned {
         memory_bytes: 7680.0 * 1_048_576.0,
         users: 8.0,
         guests: 1.0,
+        callers: 1.0,
     };
     Tuned::evaluate(family, name, &[], &guest).expect("valid")
 }
@@ -150,6 +151,7 @@ fn every_tuning_has_a_value_for_every_guest() {
                     memory_bytes: memory * 1_048_576.0,
                     users,
                     guests: 40.0,
+                    callers: 1.0,
                 };
                 let tuned = Tuned::evaluate(engine.family(), name, &[], &guest).expect("valid");
                 assert_eq!(tuned.name, name);
@@ -213,6 +215,7 @@ fn settings_of_other_stacks_and_sizes_without_units_are_refused() {
             memory_bytes: 1e9,
             users: 8.0,
             guests: 1.0,
+            callers: 1.0,
         };
         Tuned::evaluate(family, "stock", &overrides, &guest)
             .expect_err("refused")

@@ -30,6 +30,7 @@ fn tuned(name: &str) -> Tuned {
         memory_bytes: 640.0 * 1_048_576.0,
         users: 20.0,
         guests: 1.0,
+        callers: 1.0,
     };
     Tuned::evaluate(Family::Lamp, name, &[], &guest).expect("valid")
 }

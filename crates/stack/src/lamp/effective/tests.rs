@@ -41,6 +41,7 @@ fn tuned(overrides: &[(&str, &str)]) -> Tuned {
         memory_bytes: 1e9,
         users: 1.0,
         guests: 1.0,
+        callers: 1.0,
     };
     let overrides: Vec<(String, String)> = overrides
         .iter()
