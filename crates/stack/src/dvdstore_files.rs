@@ -279,13 +279,11 @@ fn prepare(dir: &Path, names: &[String], overwrite: bool, needed: u64) -> Result
         }
     }
     match free_space::free_bytes(dir) {
-        Ok(free) if free < needed && !overwrite => {
-            Err(FilesError::NoRoom {
-                path: dir.to_owned(),
-                needed,
-                free,
-            })
-        }
+        Ok(free) if free < needed && !overwrite => Err(FilesError::NoRoom {
+            path: dir.to_owned(),
+            needed,
+            free,
+        }),
         // A file system that cannot say how much room it has is found full only by writing.
         _ => Ok(()),
     }

@@ -32,6 +32,7 @@ pub(crate) fn divide<'i>(mut root: DeTable<'i>, context: &mut Context) -> Vec<La
         places: (0..count).collect(),
         roots: vec![root],
         overrides: Vec::new(),
+        alike: Vec::new(),
         groups: Vec::new(),
     };
     let Some(DeValue::Array(layouts)) = root.get(LAYOUT).map(Spanned::get_ref) else {
@@ -68,13 +69,31 @@ pub(crate) fn divide<'i>(mut root: DeTable<'i>, context: &mut Context) -> Vec<La
     }
     named.refuse_unused(context);
     sets.sort_by_key(|(overrides, ..)| !overrides.is_empty());
-    let alike = sets.into_iter().map(|(overrides, places, said)| LayoutSet {
+    let plain = sets.into_iter().map(|(overrides, places, said)| LayoutSet {
         roots: vec![with_layouts(&root, &places, &said)],
         places,
         overrides,
+        alike: Vec::new(),
         groups: Vec::new(),
     });
-    alike.chain(grouped).collect()
+    let mut sets: Vec<LayoutSet<'i>> = plain.chain(grouped).collect();
+    let alike = said_by_all(&sets);
+    sets.iter_mut().for_each(|set| set.alike.clone_from(&alike));
+    sets
+}
+
+/// What all layouts say alike.
+fn said_by_all(sets: &[LayoutSet<'_>]) -> Vec<Override> {
+    let Some((first, others)) = sets.split_first() else {
+        return Vec::new();
+    };
+    let is_said_by_all = |said: &&Override| others.iter().all(|set| set.overrides.contains(said));
+    first
+        .overrides
+        .iter()
+        .filter(is_said_by_all)
+        .cloned()
+        .collect()
 }
 
 /// Whether a layout has keys of sections.
@@ -157,6 +176,20 @@ mod tests {
             "limits of one layout are those of no other"
         );
         assert_eq!(plan.factors.len(), 1);
+    }
+
+    #[test]
+    fn what_all_layouts_say_alike_is_in_no_label() {
+        let plan = plan(
+            "[[layout]]\nname = \"one\"\nguests = 1\nstack.tuning = \"stock\"\nguest.memory = \
+             \"600MiB\"\n[[layout]]\nname = \"two\"\nguests = 2\nstack.tuning = \
+             \"stock\"\nguest.memory = \"700MiB\"\n",
+        );
+        let labels: Vec<String> = plan.points.iter().map(crate::Point::label).collect();
+        insta::assert_snapshot!(labels.join("\n"), @r"
+        1 x 1 vCPU, 8 users, memory=600MiB
+        2 x 1 vCPU, 16 users, memory=700MiB
+        ");
     }
 
     #[test]

@@ -433,7 +433,9 @@ impl Point {
             return 1;
         };
         let calling = self.groups.iter().find(|other| &other.name == name);
-        calling.map_or(1, |calling| calling.guests.div_ceil(group.guests.max(1)).max(1))
+        calling.map_or(1, |calling| {
+            calling.guests.div_ceil(group.guests.max(1)).max(1)
+        })
     }
 
     /// The CPUs of the driver that put load on the `group`-th group, from zero: as many as its part

@@ -405,7 +405,10 @@ fn full_disk(error: StepError, templates: &Path) -> StepError {
         Ok(free_mib) => format!("{free_mib} MiB are free"),
         Err(_) => "nothing is free".to_owned(),
     };
-    let what = format!("{error}; the disk is full: {free} at {}", templates.display());
+    let what = format!(
+        "{error}; the disk is full: {free} at {}",
+        templates.display()
+    );
     let help = "free some (`rookery template list` shows what templates take), or name a directory \
                 on another disk with --templates DIR";
     HostError::refused(what, help).into()

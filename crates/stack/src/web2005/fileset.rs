@@ -131,13 +131,11 @@ fn prepare(dir: &Path, shape: &Shape, options: &FilesetOptions<'_>) -> Result<()
     }
     fs::create_dir_all(dir).map_err(FilesetError::write(dir))?;
     match free_space::free_bytes(dir) {
-        Ok(free) if free < needed => {
-            Err(FilesetError::NoRoom {
-                path: dir.to_owned(),
-                needed,
-                free,
-            })
-        }
+        Ok(free) if free < needed => Err(FilesetError::NoRoom {
+            path: dir.to_owned(),
+            needed,
+            free,
+        }),
         // A file system that cannot say how much room it has is found full only by writing.
         _ => Ok(()),
     }

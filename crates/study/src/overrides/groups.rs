@@ -105,6 +105,7 @@ pub(super) fn divide<'i>(
         places: vec![around.place],
         roots,
         overrides,
+        alike: Vec::new(),
         groups,
     })
 }

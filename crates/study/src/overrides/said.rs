@@ -37,16 +37,19 @@ pub(crate) struct LayoutSet<'i> {
     pub(crate) roots: Vec<DeTable<'i>>,
     /// What they say, in the order of the keys.
     pub(crate) overrides: Vec<Override>,
+    /// What all layouts of the study say alike: in a label it would tell nothing.
+    pub(crate) alike: Vec<Override>,
     /// The groups of the layout, in the order of the file; none where guests are all alike.
     pub(crate) groups: Vec<LayoutGroup>,
 }
 
 impl LayoutSet<'_> {
-    /// What they say, for the labels of their points; what is a list is a factor, and not said
-    /// here.
+    /// What they say and others do not, for the labels of their points; what is a list is a factor,
+    /// and not said here.
     pub(crate) fn levels(&self) -> Vec<Level> {
         let single = self.overrides.iter().filter(|said| !is_factor(said));
         single
+            .filter(|said| !self.alike.contains(said))
             .map(|said| Level {
                 // As factors are named: settings by their own names.
                 key: match said.key.strip_prefix(SETTINGS) {

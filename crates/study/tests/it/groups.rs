@@ -118,7 +118,10 @@ fn a_tier_has_the_database_and_no_users() {
     assert_eq!(point.tier_of(0), Some(1));
     assert_eq!(point.groups[1].callers, Callers::Group("web".to_owned()));
     assert_eq!(point.groups[0].database, point.groups[1].database);
-    let callers = point.groups.iter().map(|group| point.callers_of_each(group));
+    let callers = point
+        .groups
+        .iter()
+        .map(|group| point.callers_of_each(group));
     assert_eq!(callers.collect::<Vec<_>>(), [1, 2]);
     assert_eq!(
         plan.variants.len(),

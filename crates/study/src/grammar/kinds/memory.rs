@@ -124,7 +124,8 @@ impl Kind for Memory {
     fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Amount> {
         let text = text_of(value, at, context, self)?;
         if is_rule(text) {
-            return read_rule(text, &Variable::OF_SIZES, &BYTES, value, at, context).map(Amount::Rule);
+            return read_rule(text, &Variable::OF_SIZES, &BYTES, value, at, context)
+                .map(Amount::Rule);
         }
         let (amount, per) = match split_per(text) {
             Ok(parts) => parts,

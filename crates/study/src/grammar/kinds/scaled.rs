@@ -248,7 +248,14 @@ impl Kind for Database {
             _ => return context.wrong_type(value, at, self),
         };
         if is_rule(text) {
-            let rule = read_rule(text, &Variable::OF_SIZES, &NOMINAL_MEGABYTES, value, at, context)?;
+            let rule = read_rule(
+                text,
+                &Variable::OF_SIZES,
+                &NOMINAL_MEGABYTES,
+                value,
+                at,
+                context,
+            )?;
             return Some(Amount::Rule(rule));
         }
         let (amount, per) = self.amount(text, value, at, context)?;
