@@ -10,6 +10,7 @@ use super::{
     connection::{mark, security_labels},
     network::Forward,
     pool::Disk,
+    role_disks::RoleTarget,
     swap,
     xml::Element,
 };
@@ -35,7 +36,21 @@ const TUNES: [&str; 4] = [
     "write_bytes_sec",
 ];
 
-/// The limits that were asked for, beside those in the document of a domain that runs.
+/// The disk of the data.
+pub(super) const DATA_TARGET: &str = "vdb";
+
+/// What the document of a domain that runs says of the disk with this target; empty when it has
+/// none.
+pub(super) fn disk_of<'d>(document: &'d str, target: &str) -> &'d str {
+    let target = format!("<target dev='{target}'");
+    let disks = document.split("<disk ").skip(1);
+    let mut disks = disks.filter_map(|text| Some(text.split_once("</disk>")?.0));
+    disks
+        .find(|disk| disk.contains(&target))
+        .unwrap_or_default()
+}
+
+/// The limits that were asked for, beside those in the document of a disk.
 pub(super) fn limits_in_force(limits: &IoLimits, document: &str) -> Vec<InForce> {
     let asked = TUNES.into_iter().zip(limits.named());
     asked
@@ -117,6 +132,8 @@ pub(super) struct Domain<'a> {
     pub(super) disk: &'a Disk,
     /// What it swaps to.
     pub(super) swap: Option<&'a Disk>,
+    /// Disks beside that of its data.
+    pub(super) roles: Vec<RoleTarget<'a>>,
     pub(super) seed: &'a Path,
     pub(super) mac: String,
     /// Name of its interface on the host's side.
@@ -357,12 +374,20 @@ impl Domain<'_> {
         };
         Element::new("devices")
             .child(system)
-            .child(self.written_disk(self.disk, "vdb").children(self.tune()))
+            .child(
+                self.written_disk(self.disk, DATA_TARGET)
+                    .children(tune(&self.limits)),
+            )
             .child(plain_disk(self.seed, "vdc"))
             .children(cloud_seed)
             .children(self.swap.map(|disk| {
                 let serial = Element::new("serial").text(swap::SERIAL);
                 self.written_disk(disk, "vde").child(serial)
+            }))
+            .children(self.roles.iter().map(|role| {
+                let serial = Element::new("serial").text(&role.serial);
+                let disk = self.written_disk(role.disk, role.target);
+                disk.children(tune(&role.limits)).child(serial)
             }))
             .child(
                 Element::new("controller")
@@ -420,15 +445,6 @@ impl Domain<'_> {
             )
     }
 
-    /// The limits of the disk.
-    fn tune(&self) -> Option<Element> {
-        let limits = TUNES.into_iter().zip(self.limits.named());
-        let tune: Vec<Element> = limits
-            .filter_map(|(name, (_, value))| Some(Element::new(name).text(value?)))
-            .collect();
-        (!tune.is_empty()).then(|| Element::new("iotune").children(tune))
-    }
-
     /// Its interface on a bridge, if it has one.
     fn interface(&self) -> Option<Element> {
         let nic = &self.shape.nic;
@@ -463,6 +479,15 @@ fn bridged(bridge: &str) -> Element {
     Element::new("interface")
         .with("type", "bridge")
         .child(Element::new("source").with("bridge", bridge))
+}
+
+/// The limits of a disk.
+fn tune(limits: &IoLimits) -> Option<Element> {
+    let limits = TUNES.into_iter().zip(limits.named());
+    let tune: Vec<Element> = limits
+        .filter_map(|(name, (_, value))| Some(Element::new(name).text(value?)))
+        .collect();
+    (!tune.is_empty()).then(|| Element::new("iotune").children(tune))
 }
 
 /// A disk that is only read.
@@ -560,6 +585,7 @@ pub(super) mod tests {
             },
             disk: &OVERLAY,
             swap: None,
+            roles: Vec::new(),
             seed: Path::new("/r/clones/g1/seed"),
             mac: "52:54:00:4d:00:01".to_owned(),
             link: "v1".to_owned(),
@@ -647,6 +673,38 @@ pub(super) mod tests {
             disk.contains("<target dev='vde'") && disk.contains("<serial>rookery-swap</serial>"),
             "{disk}"
         );
+    }
+
+    #[test]
+    fn each_role_has_a_disk_with_limits_of_its_own() {
+        let shape = VmShape::default();
+        let log = Disk::Raw(PathBuf::from("/dev/loop7"));
+        let limits = |write_iops| IoLimits {
+            write_iops: Some(write_iops),
+            ..IoLimits::default()
+        };
+        let domain = Domain {
+            limits: limits(7),
+            roles: vec![RoleTarget {
+                disk: &log,
+                target: "vdf",
+                serial: "rookery-log".to_owned(),
+                limits: limits(70),
+            }],
+            ..domain(&shape, Accelerator::Tcg)
+        };
+        let text = domain.xml();
+        let disk = disk_of(&text, "vdf");
+        assert!(
+            disk.contains("<source dev='/dev/loop7'/>")
+                && disk.contains("<serial>rookery-log</serial>"),
+            "{disk}"
+        );
+        for (target, asked) in [("vdf", 70), (DATA_TARGET, 7)] {
+            let reading = limits_in_force(&limits(asked), disk_of(&text, target)).remove(0);
+            assert_eq!(reading.asked, reading.effective, "{target}");
+        }
+        assert_eq!(disk_of(&text, "vdz"), "");
     }
 
     #[test]

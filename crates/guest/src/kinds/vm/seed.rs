@@ -12,7 +12,7 @@ use rookery_host::{RunId, without_links};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::relay::Relay;
+use super::{relay::Relay, role_disks::SeedRole};
 use crate::{
     files::GuestPaths,
     spec::{FileReaders, GuestSpec, GuestUser},
@@ -53,6 +53,8 @@ pub(crate) struct Seed {
     pub(crate) relay: Option<Relay>,
     /// Whether it has a disk to swap to.
     pub(crate) swaps: bool,
+    /// Disks beside that of its data.
+    pub(crate) roles: Vec<SeedRole>,
 }
 
 /// A file of a guest.
@@ -103,6 +105,7 @@ impl Seed {
                 .collect(),
             relay: None,
             swaps: false,
+            roles: Vec::new(),
         }
     }
 
@@ -278,7 +281,8 @@ mod tests {
             }
           ],
           "relay": null,
-          "swaps": false
+          "swaps": false,
+          "roles": []
         }
         "#);
     }
