@@ -38,10 +38,8 @@ use super::{
     domain::{COMMAND_PORT, CONTROL_PORT, EVENT_PORT, LOG_PORT},
     events::Event,
     looks::LINK,
-    relay,
-    role_disks::{self, SeedRole},
-    role_mounts,
-    seed::Seed,
+    relay, role_disks, role_mounts,
+    seed::{Seed, SeedRole},
     swap,
 };
 use crate::{

@@ -21,6 +21,7 @@ mod commands;
 mod connection;
 mod counters;
 mod disk;
+mod document;
 mod domain;
 mod events;
 pub(crate) mod fuzzing;

@@ -5,12 +5,13 @@ use std::{collections::BTreeMap, io, path::Path, sync::Arc};
 
 use rookery_host::{HostError, io::IoLimits, volume::InForce as Mounted};
 use rookery_study::StorageRole;
-use serde::{Deserialize, Serialize};
 
 use super::{
-    domain::{disk_of, limits_in_force},
+    document::{disk_of, limits_in_force},
+    domain::RoleTarget,
     looks::ask,
     pool::Disk,
+    seed::SeedRole,
 };
 use crate::storage::{
     InForce, Provision, RoleDirectory, RoleMove, Volume, VolumeFault, device_fault, role_place,
@@ -21,31 +22,6 @@ use crate::storage::{
 pub(super) const MOUNTS: &str = "mounts";
 /// The request that is answered by what is wrong with one of them.
 pub(super) const FAULT: &str = "fault";
-
-/// What the guest is told of a disk of a role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SeedRole {
-    /// What it is for.
-    pub(crate) role: StorageRole,
-    /// Its file system, as the kernel calls it.
-    pub(crate) file_system: String,
-    /// Flags of the mount.
-    pub(crate) flags: u32,
-    /// Options of the file system.
-    pub(crate) options: String,
-    /// What is moved there from the data.
-    pub(crate) moved: Vec<RoleMove>,
-}
-
-/// A disk of a role as the machine has it.
-#[derive(Clone, Debug)]
-pub(super) struct RoleTarget<'a> {
-    pub(super) disk: &'a Disk,
-    pub(super) target: &'static str,
-    pub(super) serial: String,
-    pub(super) limits: IoLimits,
-}
 
 /// The serial of the disk of a role, by which the guest's service finds it.
 pub(super) fn serial(role: StorageRole) -> String {

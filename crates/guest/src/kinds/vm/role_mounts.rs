@@ -11,10 +11,7 @@ use rookery_host::volume::{InForce as Mounted, in_force};
 use rookery_study::StorageRole;
 use rustix::mount::{MountFlags, mount};
 
-use super::{
-    role_disks::{SeedRole, serial},
-    serials::disk_in,
-};
+use super::{role_disks::serial, seed::SeedRole, serials::disk_in};
 use crate::storage::{RoleEnds, VolumeFault, VolumeLook, file_system_fault, fill_role, role_place};
 
 /// Where a role is mounted below this root.

@@ -9,13 +9,15 @@ use std::{
 };
 
 use rookery_host::{RunId, without_links};
+use rookery_study::StorageRole;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{relay::Relay, role_disks::SeedRole};
+use super::relay::Relay;
 use crate::{
     files::GuestPaths,
     spec::{FileReaders, GuestSpec, GuestUser},
+    storage::RoleMove,
 };
 
 /// What the disk begins with.
@@ -67,6 +69,22 @@ pub(crate) struct SeedFile {
     pub(crate) text: String,
     /// Who may read it in the guest.
     pub(crate) readers: FileReaders,
+}
+
+/// What the guest is told of a disk of a role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SeedRole {
+    /// What it is for.
+    pub(crate) role: StorageRole,
+    /// Its file system, as the kernel calls it.
+    pub(crate) file_system: String,
+    /// Flags of the mount.
+    pub(crate) flags: u32,
+    /// Options of the file system.
+    pub(crate) options: String,
+    /// What is moved there from the data.
+    pub(crate) moved: Vec<RoleMove>,
 }
 
 impl Seed {
