@@ -1,6 +1,11 @@
 //! A guest, of whatever kind.
 
-use std::{fmt, net::SocketAddr, path::Path, time::Duration};
+use std::{
+    fmt, fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use rookery_host::UsageProbe;
 
@@ -96,6 +101,11 @@ pub trait Guest: Send {
     /// data.
     fn role_directories(&self) -> Vec<RoleDirectory> {
         Vec::new()
+    }
+    /// Where a link below its data leads, as the guest sees it; `None` where there is none, or the
+    /// guest alone could tell and does not.
+    fn link_in_data(&self, path: &str) -> Option<PathBuf> {
+        fs::read_link(self.data_dir().join(path)).ok()
     }
     /// What is wrong with a volume of it; `None` where nothing is seen to be, and of
     /// guests that have none.

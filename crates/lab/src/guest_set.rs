@@ -9,15 +9,17 @@ use std::{
 
 use rookery_cast::{count_u16, truncate_u64};
 use rookery_guest::{
-    CalledBy, CpuTime, Guest, GuestError, GuestSpec, Lab, SwapDevice, Template, remove_all,
-    start_all,
+    CalledBy, CpuTime, Guest, GuestError, GuestSpec, Lab, RoleMove, SwapDevice, Template,
+    remove_all, start_all,
 };
 use rookery_host::RunId;
 use rookery_stack::{
     DatabaseLoader, Origin, RunningGuests, Service, StackContext, StackError, TierAccess,
 };
 use rookery_store::Tuning;
-use rookery_study::{Callers, CpuSet, GuestKind, GuestShape, PlannedGuest, Point, Study, Vcpus};
+use rookery_study::{
+    Callers, CpuSet, GuestKind, GuestShape, PlannedGuest, Point, StorageRole, Study, Vcpus,
+};
 
 use crate::{
     context::LabContext,
@@ -180,7 +182,17 @@ impl<'a> GuestSet<'a> {
             before: 0,
             all_cpus: &cpus_of([point]),
         };
-        self.guests = make_guests(&self.context, study, place, template, &service)?;
+        self.guests = make_guests(
+            &self.context,
+            study,
+            place,
+            Cloned {
+                template,
+                service: &service,
+                // Its server makes everything where it belongs.
+                moved: &|_| Vec::new(),
+            },
+        )?;
         Ok(())
     }
 
@@ -339,7 +351,12 @@ fn clone_guests(
         before: *before,
         all_cpus,
     };
-    let mut guests = make_guests(&group.context, study, place, stack.template(), &service)?;
+    let cloned = Cloned {
+        template: stack.template(),
+        service: &service,
+        moved: &|role| stack.moved(role),
+    };
+    let mut guests = make_guests(&group.context, study, place, cloned)?;
     let kind = study.guest.kind();
     let prepared = each_guest(&mut guests, |_, guest| stack.prepare_clone(kind, guest));
     prepared.into_iter().collect::<Result<(), TrialError>>()?;
@@ -399,13 +416,21 @@ fn cpus_of<'p>(points: impl IntoIterator<Item = &'p Point>) -> CpuSet {
     cpus.into_iter().collect()
 }
 
-/// Make the guests of a point on a template; `service` says what each of them runs.
+/// What guests are made of.
+struct Cloned<'a> {
+    template: &'a Template,
+    /// What each of them runs.
+    service: &'a dyn Fn(usize) -> Result<Service, StackError>,
+    /// What is moved to the volume of a role.
+    moved: &'a dyn Fn(StorageRole) -> Vec<RoleMove>,
+}
+
+/// Make the guests of a point.
 fn make_guests(
     context: &LabContext<'_>,
     study: &Study,
     place: GuestPlace<'_>,
-    template: &Template,
-    service: &dyn Fn(usize) -> Result<Service, StackError>,
+    cloned: Cloned<'_>,
 ) -> Result<Vec<Box<dyn Guest>>, TrialError> {
     let GuestPlace {
         point,
@@ -416,12 +441,12 @@ fn make_guests(
     let bare = shape.kind() == GuestKind::Bare;
     // Whoever is not root may make no control groups; the plan says so.
     let limited = !bare || rustix::process::geteuid().is_root();
-    let provisions = storage::provisions(context.lab, study, point, before)?;
+    let provisions = storage::provisions(context.lab, study, point, before, cloned.moved)?;
     let of_guests = provisions.of_guests.iter();
     let numbers = count_u16(before + 1)..;
     let mut guests: Vec<Box<dyn Guest>> = Vec::new();
     for ((number, planned), provision) in numbers.zip(point.each_guest()).zip(of_guests) {
-        let service = service(planned.index)?;
+        let service = (cloned.service)(planned.index)?;
         let spec = GuestSpec {
             number,
             name: format!("g{number}"),
@@ -443,7 +468,7 @@ fn make_guests(
             user: Some(service.user),
             sockets: service.sockets,
         };
-        guests.push(context.lab.create_with(template, &spec, provision)?);
+        guests.push(context.lab.create_with(cloned.template, &spec, provision)?);
     }
     drop(provisions.volumes);
     Ok(guests)

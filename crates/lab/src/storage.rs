@@ -7,8 +7,8 @@ use std::{
 };
 
 use rookery_guest::{
-    Guest, GuestError, Lab, Provision, RoleProvision, Volume, VolumeSpec, check_storage,
-    check_swap, refuse_tier,
+    Guest, GuestError, Lab, MountedBy, Provision, RoleMove, RoleProvision, Volume, VolumeSpec,
+    check_storage, check_swap, refuse_tier,
 };
 use rookery_host::{RealHost, fio};
 use rookery_study::{
@@ -45,7 +45,7 @@ pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> 
         refuse_tier(study.guest.kind(), tier)?;
     }
     for role in roles.values() {
-        let spec = spec(&role.volume, u64::MAX >> 20, 0);
+        let spec = of_role(study, role, u64::MAX >> 20, 0);
         check_storage(study.guest.kind(), Some(&spec), &role.limits, None)?;
     }
     // The size was checked by the plan.
@@ -86,7 +86,7 @@ pub(crate) struct Provisions {
 }
 
 /// What each guest of a group is given; the volumes are made. `before` is the number of guests of
-/// groups before it.
+/// groups before it, and `moved` what goes to the volume of a role.
 ///
 /// # Errors
 /// When a volume cannot be made; those before it are removed.
@@ -95,6 +95,7 @@ pub(crate) fn provisions(
     study: &Study,
     point: &Point,
     before: usize,
+    moved: &dyn Fn(StorageRole) -> Vec<RoleMove>,
 ) -> Result<Provisions, TrialError> {
     let StorageUse {
         volume,
@@ -133,13 +134,14 @@ pub(crate) fn provisions(
                 (None, Some(volume)) => Some(make(&name, &spec(volume, size(&guest), index))?),
                 (None, None) => None,
             };
-            let of_role = |(role, wanted): (&StorageRole, &RoleUse)| {
+            let provided = |(role, wanted): (&StorageRole, &RoleUse)| {
                 let mib = guest.group.volumes_mib.mib(*role);
                 let name = format!("{name}-{}", role.name());
                 Ok((
                     *role,
                     RoleProvision {
-                        volume: make(&name, &spec(&wanted.volume, mib, index))?,
+                        volume: make(&name, &of_role(study, wanted, mib, index))?,
+                        moved: moved(*role),
                         limits: wanted.limits,
                     },
                 ))
@@ -149,13 +151,24 @@ pub(crate) fn provisions(
                 volume: data,
                 roles: roles
                     .iter()
-                    .map(of_role)
+                    .map(provided)
                     .collect::<Result<_, GuestError>>()?,
                 limits: *limits,
             })
         })
         .collect::<Result<_, TrialError>>()?;
     Ok(Provisions { volumes, of_guests })
+}
+
+/// The volume of a role, the one `index` of its trial: machines mount theirs themselves.
+fn of_role(study: &Study, wanted: &RoleUse, size_mib: u64, index: usize) -> VolumeSpec {
+    VolumeSpec {
+        mounted_by: match study.guest.kind() {
+            GuestKind::Vm => MountedBy::Guest,
+            _ => MountedBy::Host,
+        },
+        ..spec(&wanted.volume, size_mib, index)
+    }
 }
 
 /// The memory nodes that a guest is bound to: bare guests are not.
@@ -177,6 +190,7 @@ pub(crate) fn spec(volume: &VolumeUse, size_mib: u64, index: usize) -> VolumeSpe
     VolumeSpec {
         size_mib,
         file_system: (!volume.raw).then_some(volume.filesystem),
+        mounted_by: MountedBy::Host,
         block_size: (volume.filesystem != FileSystem::Btrfs).then(|| volume.block_size.bytes()),
         atime: volume.atime,
         barriers: volume.barriers,
@@ -220,6 +234,7 @@ mod tests {
         let expected = VolumeSpec {
             size_mib: 64,
             file_system: Some(FileSystem::Ext4),
+            mounted_by: MountedBy::Host,
             block_size: Some(1024),
             atime: AccessTimes::Noatime,
             barriers: Some(false),

@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{Guest, Kind, Lab, Recipe, RunDirs, RunningSystem, Template};
+use rookery_guest::{Guest, Kind, Lab, Recipe, RoleMove, RunDirs, RunningSystem, Template};
 use rookery_stats::DatabaseLoad;
-use rookery_study::Point;
+use rookery_study::{Point, StorageRole};
 use rookery_workload::FoundRow;
 
 use crate::{error::StackError, service::Service, tier::TierAccess, tuning::Effective};
@@ -184,7 +184,13 @@ pub trait ClonedGuests: Send + Sync {
         None
     }
 
-    /// Prepare a clone whose server does not run yet.
+    /// What is moved from the data of a clone to the volume of a role, before its server runs.
+    fn moved(&self, role: StorageRole) -> Vec<RoleMove> {
+        let _ = role;
+        Vec::new()
+    }
+
+    /// Prepare a clone whose server does not run yet. What has volumes of its own is there already.
     ///
     /// # Errors
     /// When its data cannot be written.

@@ -387,7 +387,7 @@ fn stack_words(sections: &Sections) -> &'static str {
 }
 
 /// Only servers that keep logs and temporary files apart from their data have volumes for them, and
-/// only guests whose files lie in directories of the host.
+/// only guests that are made here.
 fn check_roles(sections: &Sections, context: &mut Context) {
     let (Some(storage), Some(guest)) = (&sections.storage, &sections.guest) else {
         return;
@@ -415,8 +415,7 @@ fn check_roles(sections: &Sections, context: &mut Context) {
             continue;
         }
         let without = match guest.kind() {
-            GuestKind::Bare | GuestKind::Container => None,
-            GuestKind::Vm => Some("machines have one disk"),
+            GuestKind::Bare | GuestKind::Container | GuestKind::Vm => None,
             GuestKind::Fake => Some("fake guests keep no data"),
             GuestKind::External => Some("nothing is made for a system that runs already"),
         };
@@ -427,11 +426,12 @@ fn check_roles(sections: &Sections, context: &mut Context) {
             continue;
         }
         let limits = role_use.limits.named();
-        if guest.kind() != GuestKind::Container
+        if guest.kind() == GuestKind::Bare
             && let Some((key, _)) = limits.iter().find(|(_, limit)| limit.is_some())
         {
-            let message =
-                format!("`{path}.{key}` limits I/O, and only containers can be held to that here");
+            let message = format!(
+                "`{path}.{key}` limits I/O, and only containers and machines can be held to that"
+            );
             let help = "write `kind = \"container\"` in [guest], or remove the limit";
             refuse(&format!("{path}.{key}"), message, help);
         }

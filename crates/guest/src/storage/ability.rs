@@ -5,7 +5,7 @@ use std::path::Path;
 use rookery_host::{
     Cgroups, HostError, find_program,
     io::{IoLimits, check_throttle, disk_of},
-    volume::{FileSystem, VolumeSpec},
+    volume::{FileSystem, MountedBy, VolumeSpec},
 };
 use rookery_study::ForeignTier;
 
@@ -82,7 +82,8 @@ fn missing_for_volume(spec: &VolumeSpec) -> Vec<Lack> {
                 format!("apt install {package}"),
             ));
         }
-        if !kernel_has(file_system) {
+        // A guest that mounts it has a kernel of its own.
+        if spec.mounted_by == MountedBy::Host && !kernel_has(file_system) {
             missing.push(Lack::new(
                 format!("the kernel offers no {}", file_system.name()),
                 format!("modprobe {}", file_system.name()),

@@ -40,15 +40,26 @@ pub enum VolumeLook {
 
 /// What is wrong with a volume; `None` where nothing is seen to be.
 pub(crate) fn volume_fault(volume: &Volume, look: VolumeLook) -> Option<VolumeFault> {
-    let device = volume.device();
+    device_fault(volume).or_else(|| {
+        let point = volume.point()?;
+        file_system_fault(point, &volume.device().path, look)
+    })
+}
+
+/// What is wrong with the devices of a volume, whoever mounts its file system.
+pub(crate) fn device_fault(volume: &Volume) -> Option<VolumeFault> {
     let asked = volume.spec().device_bytes();
     let mut devices = volume.devices();
-    let shrunk = devices.find_map(|one| shrunk(bytes_of(Path::new("/sys"), one.device), asked));
-    let Some(point) = volume.point() else {
-        return shrunk;
-    };
-    shrunk
-        .or_else(|| ext4_errors(Path::new("/sys"), &device.path))
+    devices.find_map(|one| shrunk(bytes_of(Path::new("/sys"), one.device), asked))
+}
+
+/// What is wrong with the file system of `device`, mounted at `point`.
+pub(crate) fn file_system_fault(
+    point: &Path,
+    device: &Path,
+    look: VolumeLook,
+) -> Option<VolumeFault> {
+    ext4_errors(Path::new("/sys"), device)
         .or_else(|| match statvfs(point) {
             Ok(space) => space_fault(&space),
             Err(error) => Some(failed("looking at its space", error.into())),

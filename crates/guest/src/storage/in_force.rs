@@ -46,17 +46,33 @@ pub(crate) fn io_readings(store: &Store, cgroups: Option<(&Cgroups, &str)>) -> V
     let mut readings: Vec<InForce> = store
         .volume
         .iter()
-        .flat_map(|volume| volume_readings(volume))
+        .flat_map(|volume| volume_readings(volume, volume.in_force().as_ref()))
         .collect();
     if let Some(device) = store.device {
         readings.extend(limit_readings(&store.limits, device, cgroups));
     }
     for (role, of_role) in &store.roles {
         let limits = limit_readings(&of_role.limits, of_role.device(), cgroups);
-        let found = volume_readings(&of_role.volume).into_iter().chain(limits);
-        readings.extend(found.map(|reading| reading.of_role(*role)));
+        let mounted = of_role.volume.in_force();
+        readings.extend(role_readings(
+            *role,
+            &of_role.volume,
+            mounted.as_ref(),
+            limits,
+        ));
     }
     readings
+}
+
+/// The readings of the volume of a role, mounted so, and of its limits.
+pub(crate) fn role_readings(
+    role: StorageRole,
+    volume: &Volume,
+    mounted: Option<&rookery_host::volume::InForce>,
+    limits: Vec<InForce>,
+) -> Vec<InForce> {
+    let found = volume_readings(volume, mounted).into_iter().chain(limits);
+    found.map(|reading| reading.of_role(role)).collect()
 }
 
 /// The limits of a control group on one device.
@@ -105,7 +121,11 @@ pub(crate) fn node_reading(store: &Store, cgroups: &Cgroups, group: &str) -> Opt
     ))
 }
 
-fn volume_readings(volume: &Volume) -> Vec<InForce> {
+/// What a volume is that is mounted so.
+fn volume_readings(
+    volume: &Volume,
+    mounted: Option<&rookery_host::volume::InForce>,
+) -> Vec<InForce> {
     let spec = volume.spec();
     // As the kernel has them now, not as they were when the volume was made.
     let devices: Option<Vec<loops::LoopDevice>> = volume
@@ -149,7 +169,7 @@ fn volume_readings(volume: &Volume) -> Vec<InForce> {
         ));
     }
     if spec.file_system.is_some() {
-        readings.extend(mount_readings(spec, volume.in_force().as_ref()));
+        readings.extend(mount_readings(spec, mounted));
     }
     readings
 }
@@ -209,7 +229,7 @@ fn mount_readings(spec: &VolumeSpec, read: Option<&rookery_host::volume::InForce
         InForce::new(
             "storage.atime",
             spec.atime.name(),
-            of(&|read| read.atime.to_owned()),
+            of(&|read| read.atime.clone()),
         ),
         InForce::new(
             "storage.barriers",
@@ -252,7 +272,7 @@ fn on_off(on: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use rookery_host::volume::{AccessTimes, FileSystem, JournalMode};
+    use rookery_host::volume::{AccessTimes, FileSystem, JournalMode, MountedBy};
 
     use super::*;
 
@@ -261,6 +281,7 @@ mod tests {
         let spec = VolumeSpec {
             size_mib: 64,
             file_system: Some(FileSystem::Ext4),
+            mounted_by: MountedBy::Host,
             block_size: None,
             atime: AccessTimes::Noatime,
             barriers: Some(false),
@@ -273,7 +294,7 @@ mod tests {
         };
         let read = rookery_host::volume::InForce {
             file_system: "ext4".to_owned(),
-            atime: "noatime",
+            atime: "noatime".to_owned(),
             barriers: true,
             journal: "writeback".to_owned(),
             discard: false,

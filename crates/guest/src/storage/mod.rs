@@ -9,6 +9,7 @@
 mod ability;
 mod fault;
 mod in_force;
+mod moves;
 mod provision;
 mod roles;
 mod traces;
@@ -17,12 +18,15 @@ mod volume;
 
 pub(crate) use ability::{IoLimiter, StorageAbility, foreign_tier, missing};
 pub use fault::{VolumeFault, VolumeLook};
+pub(crate) use fault::{device_fault, file_system_fault};
 pub use in_force::InForce;
-pub(crate) use in_force::{io_readings, node_reading};
+pub(crate) use in_force::{io_readings, node_reading, role_readings};
+pub use moves::RoleMove;
+pub(crate) use moves::{RoleEnds, fill_role};
 pub(crate) use provision::{ProvidedVolumes, Store};
 pub use provision::{Provision, RoleProvision};
 pub use roles::RoleDirectory;
-pub(crate) use roles::make_roles;
+pub(crate) use roles::{make_roles, role_place};
 pub(crate) use traces::traces;
 pub(crate) use view::View;
 pub use volume::Volume;

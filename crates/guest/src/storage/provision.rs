@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     fault::{VolumeFault, VolumeLook, volume_fault},
+    moves::RoleMove,
     roles::{RoleDirectory, RoleStore, release_roles},
     volume::Volume,
 };
@@ -30,8 +31,7 @@ pub struct Provision {
     /// The name of the volume that holds its data, alone or with others, as
     /// [`Lab::volume`](crate::Lab::volume) made it; `None` = the run's directory.
     pub volume: Option<String>,
-    /// Volumes of its own for what its server keeps beside its data. Containers and bare guests
-    /// alone have them.
+    /// Volumes of its own for what its server keeps beside its data.
     #[serde(default)]
     pub roles: BTreeMap<StorageRole, RoleProvision>,
     /// Most I/O on the device of its data. Containers alone are held to it.
@@ -41,9 +41,13 @@ pub struct Provision {
 /// The storage of one role of a guest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoleProvision {
-    /// The name of its volume, as [`Lab::volume`](crate::Lab::volume) made it.
+    /// The name of its volume, as [`Lab::volume`](crate::Lab::volume) made it: with a file system,
+    /// which a machine mounts itself.
     pub volume: String,
-    /// Most I/O on it. Containers alone are held to it.
+    /// What is moved there from the data of the clone before its first start.
+    #[serde(default)]
+    pub moved: Vec<RoleMove>,
+    /// Most I/O on it. Containers and machines are held to it.
     pub limits: IoLimits,
 }
 
@@ -138,7 +142,7 @@ impl Store {
     ) -> Vec<RoleDirectory> {
         let directory = |(role, store): (&StorageRole, &RoleStore)| RoleDirectory {
             role: *role,
-            outside: store.home.clone(),
+            outside: Some(store.home.clone()),
             inside: inside(*role, &store.home),
         };
         self.roles.iter().map(directory).collect()
@@ -177,19 +181,21 @@ fn roles_of(
         let home = home.ok_or_else(|| {
             HostError::refused(
                 format!(
-                    "the volume of the role `{}` has no file system",
+                    "the volume of the role `{}` has no file system that the host mounts",
                     role.name()
                 ),
                 "give it one",
             )
         })?;
-        let limits = provision.roles.get(&role).map(|role| role.limits);
-        let limits = limits.unwrap_or_default();
+        let provided = provision.roles.get(&role);
+        let moved = provided.map(|role| role.moved.clone()).unwrap_or_default();
+        let limits = provided.map(|role| role.limits).unwrap_or_default();
         Ok((
             role,
             RoleStore {
                 volume,
                 home,
+                moved,
                 limits,
             },
         ))
@@ -223,6 +229,10 @@ mod tests {
                 StorageRole::Log,
                 RoleProvision {
                     volume: "g1-log".to_owned(),
+                    moved: vec![RoleMove::Directory {
+                        path: "server/wal".to_owned(),
+                        name: "wal".to_owned(),
+                    }],
                     limits: IoLimits::default(),
                 },
             )]),

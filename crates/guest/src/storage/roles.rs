@@ -2,8 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
-    os::unix::fs::{MetadataExt as _, chown},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -14,7 +13,10 @@ use rookery_host::{
 };
 use rookery_study::StorageRole;
 
-use super::volume::Volume;
+use super::{
+    moves::{RoleEnds, RoleMove, fill_role},
+    volume::Volume,
+};
 use crate::paths::{open_directory, remove_tree};
 
 /// Where a guest finds the directory of a role on a volume of its own, and where the host does.
@@ -22,8 +24,8 @@ use crate::paths::{open_directory, remove_tree};
 pub struct RoleDirectory {
     /// What it is for.
     pub role: StorageRole,
-    /// As the host sees it.
-    pub outside: PathBuf,
+    /// As the host sees it; `None` of a machine, whose own kernel alone does.
+    pub outside: Option<PathBuf>,
     /// As the guest sees it.
     pub inside: String,
 }
@@ -34,6 +36,8 @@ pub(crate) struct RoleStore {
     pub(crate) volume: Arc<Volume>,
     /// Directory of this guest on the volume.
     pub(crate) home: PathBuf,
+    /// What is moved there.
+    pub(crate) moved: Vec<RoleMove>,
     pub(crate) limits: IoLimits,
 }
 
@@ -41,16 +45,6 @@ impl RoleStore {
     /// The block device that is limited.
     pub(crate) fn device(&self) -> Device {
         self.volume.device().device
-    }
-
-    /// Make its directory, for whom the data are for.
-    fn make(&self, data: &Path) -> io::Result<()> {
-        let owner = fs::metadata(data)?;
-        open_directory(&self.home)?;
-        if rustix::process::geteuid().is_root() {
-            chown(&self.home, Some(owner.uid()), Some(owner.gid()))?;
-        }
-        fs::set_permissions(&self.home, owner.permissions())
     }
 
     /// Give back: the directory, and the volume when this was its last guest.
@@ -64,18 +58,31 @@ impl RoleStore {
     }
 }
 
-/// Make the directories of all roles, for whom the directory of the data is for.
+/// Where a guest with a root of its own finds the directory of a role.
+pub(crate) fn role_place(role: StorageRole) -> String {
+    format!("/volumes/{}", role.name())
+}
+
+/// Make the directories of all roles, for whom the directory of the data is for, and move there
+/// what goes there; the guest finds them by `inside`.
 ///
 /// # Errors
-/// When one cannot be made.
+/// When one cannot be made, or a file not be moved.
 pub(crate) fn make_roles(
     host: &dyn Host,
     roles: &BTreeMap<StorageRole, RoleStore>,
     data: &Path,
+    inside: impl Fn(StorageRole, &Path) -> String,
 ) -> io::Result<()> {
-    roles.values().try_for_each(|role| {
+    roles.iter().try_for_each(|(role, store)| {
         host.step("clone roles")?;
-        role.make(data)
+        let inside = inside(*role, &store.home);
+        let ends = RoleEnds {
+            outside: &store.home,
+            inside: &inside,
+        };
+        open_directory(&store.home)?;
+        fill_role(data, ends, &store.moved)
     })
 }
 

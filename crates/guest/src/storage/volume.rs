@@ -12,7 +12,7 @@ use std::{
 
 use rookery_host::{
     Host, HostError,
-    volume::{InForce, VolumeSpec, in_force, loops},
+    volume::{InForce, MountedBy, VolumeSpec, in_force, loops},
 };
 use rustix::{
     fs::{FallocateFlags, fallocate},
@@ -160,7 +160,7 @@ pub(super) fn run_of_image(file: &Path) -> Option<rookery_host::RunId> {
         .then(|| run_of_name(stem))?
 }
 
-/// A volume, mounted, or a raw device. Removed with its last guest; dropping it removes it as well.
+/// A volume, mounted, or a device for a guest. Removed with its last guest; dropping it removes it as well.
 #[derive(Debug)]
 pub struct Volume {
     name: String,
@@ -232,6 +232,8 @@ impl Volume {
         }
         if let Some(mkfs) = self.spec.mkfs(&self.paths()) {
             host.run(mkfs.envs(environment()).timeout(MKFS_LIMIT))?;
+        }
+        if self.point().is_some() {
             host.step("volume mount")?;
             fs::create_dir(&self.point)?;
             self.mount()?;
@@ -284,13 +286,11 @@ impl Volume {
         &self.spec
     }
 
-    /// Where it is mounted; `None` of a raw device.
+    /// Where the host mounts it; `None` of a raw device, and of one that a guest mounts.
     #[must_use]
     pub fn point(&self) -> Option<&Path> {
-        self.spec
-            .file_system
-            .is_some()
-            .then_some(self.point.as_path())
+        let mounted = self.spec.file_system.is_some() && self.spec.mounted_by == MountedBy::Host;
+        mounted.then_some(self.point.as_path())
     }
 
     /// Its block devices: one, or those that its blocks are dealt over.
@@ -309,7 +309,7 @@ impl Volume {
             .expect("a volume that was made has its devices")
     }
 
-    /// Mount it in another namespace as well, at the same place: a raw device is seen there
+    /// Mount it in another namespace as well, at the same place: a device is seen there
     /// already.
     ///
     /// # Errors
@@ -322,8 +322,7 @@ impl Volume {
         view.within(|| self.mount())
     }
 
-    /// What it is, read back from the kernel; `None` of a raw device, and when it is not mounted
-    /// any more.
+    /// What it is, read back from the kernel; `None` where the host has not mounted it.
     #[must_use]
     pub fn in_force(&self) -> Option<InForce> {
         in_force(self.point()?)

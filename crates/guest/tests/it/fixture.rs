@@ -1,6 +1,7 @@
 //! Sites, specs, and a controller to be killed.
 
 use std::{
+    collections::BTreeMap,
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
@@ -14,8 +15,9 @@ use std::{
 
 use rookery_guest::{
     AccessTimes, CalledBy, FileSystem, Fill, FillError, Guest, GuestSpec, GuestState, Health,
-    JournalMode, Kind, Lab, LabShape, Provision, Recipe, RunDirs, Template, Versions, VmShape,
-    Volume, VolumeSpec, open_lab, patient, start_all,
+    IoLimits, JournalMode, Kind, Lab, LabShape, MountedBy, Provision, Recipe, RoleProvision,
+    RunDirs, StorageRole, Template, Versions, VmShape, Volume, VolumeSpec, open_lab, patient,
+    start_all,
 };
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
@@ -125,7 +127,12 @@ pub(crate) fn template(lab: &dyn Lab) -> Template {
     build(lab, "conformance", None, Fill::Data(&fill))
 }
 
-fn build(lab: &dyn Lab, description: &str, base: Option<&Template>, fill: Fill<'_>) -> Template {
+pub(crate) fn build(
+    lab: &dyn Lab,
+    description: &str,
+    base: Option<&Template>,
+    fill: Fill<'_>,
+) -> Template {
     let recipe = Recipe {
         description: description.into(),
         program: std::env::current_exe().expect("own path"),
@@ -211,11 +218,36 @@ pub(crate) fn create_on(
         .expect("guest")
 }
 
+/// A machine whose disk lies on a volume of this size, and that has another for its log.
+fn on_volumes(lab: &dyn Lab, spec: &GuestSpec, size_mib: u64) -> Box<dyn Guest> {
+    let data = lab.volume(&spec.name, &ext4(size_mib)).expect("a volume");
+    let of_log = VolumeSpec {
+        mounted_by: MountedBy::Guest,
+        ..ext4(64)
+    };
+    let log = lab
+        .volume(&format!("{}-log", spec.name), &of_log)
+        .expect("a volume");
+    let log = RoleProvision {
+        volume: log.name().to_owned(),
+        moved: Vec::new(),
+        limits: IoLimits::default(),
+    };
+    let provision = Provision {
+        volume: Some(data.name().to_owned()),
+        roles: BTreeMap::from([(StorageRole::Log, log)]),
+        ..Provision::default()
+    };
+    lab.create_with(&template(lab), spec, &provision)
+        .expect("guest")
+}
+
 /// A volume with the options of the scale-out paper.
 pub(crate) fn ext4(size_mib: u64) -> VolumeSpec {
     VolumeSpec {
         size_mib,
         file_system: Some(FileSystem::Ext4),
+        mounted_by: MountedBy::Host,
         block_size: None,
         atime: AccessTimes::Noatime,
         barriers: Some(false),
@@ -302,7 +334,7 @@ impl Controller {
         ))
     }
 
-    /// The same with machines of a shape whose disks lie on a volume each.
+    /// The same with machines of a shape whose disks lie on a volume each, with another for a log.
     pub(crate) fn start_on_volumes(fixture: &Fixture, shape: &VmShape, size_mib: u64) -> Self {
         let variables = [(SHAPE, in_json(shape)), (VOLUME, size_mib.to_string())];
         Self::healthy(Self::spawn(fixture, Kind::Vm, "waits", &variables))
@@ -393,11 +425,7 @@ fn live(kind: Kind, site: &RunDirs, then: impl FnOnce(&mut [Box<dyn Guest>])) {
         .ok()
         .map(|size| size.parse().expect("MiB"));
     let make = |spec: &GuestSpec| match size_mib {
-        Some(size_mib) => create_on(
-            &*lab,
-            spec,
-            Some(lab.volume(&spec.name, &ext4(size_mib)).expect("a volume")),
-        ),
+        Some(size_mib) => on_volumes(&*lab, spec, size_mib),
         None => create(&*lab, spec),
     };
     let mut guests = vec![make(&spec(1, &["child"])), make(&spec(2, &[]))];

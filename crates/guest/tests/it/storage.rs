@@ -16,7 +16,7 @@ use std::{
 use rookery_diagnosis::Diagnosis;
 use rookery_guest::{
     AccessTimes, CalledBy, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, GuestUser,
-    Health, IoLimits, JournalMode, Kind, Lab, Provision, Recipe, RoleProvision, RunDirs,
+    Health, IoLimits, JournalMode, Kind, Lab, MountedBy, Provision, Recipe, RoleProvision, RunDirs,
     StorageRole, Template, VolumeSpec, open_lab, patient,
 };
 use rookery_host::{FaultyHost, Host, RealHost, RunId, volume::loops::loops};
@@ -130,6 +130,7 @@ fn ext4() -> VolumeSpec {
     VolumeSpec {
         size_mib: 32,
         file_system: Some(FileSystem::Ext4),
+        mounted_by: MountedBy::Host,
         block_size: Some(1024),
         atime: AccessTimes::Noatime,
         barriers: Some(false),
@@ -281,6 +282,7 @@ fn xfs_and_direct_access_are_made_and_read_back() {
     let wanted = VolumeSpec {
         size_mib: 300,
         file_system: Some(FileSystem::Xfs),
+        mounted_by: MountedBy::Host,
         block_size: None,
         atime: AccessTimes::Relatime,
         barriers: None,
@@ -334,6 +336,7 @@ fn stripe(dir: &Path) -> VolumeSpec {
     VolumeSpec {
         size_mib: 256,
         file_system: Some(FileSystem::Btrfs),
+        mounted_by: MountedBy::Host,
         block_size: None,
         atime: AccessTimes::Noatime,
         barriers: Some(false),
@@ -448,7 +451,14 @@ fn a_shared_volume_goes_with_its_last_guest() {
 /// A log on this volume.
 fn log_on(volume: &str, limits: IoLimits) -> BTreeMap<StorageRole, RoleProvision> {
     let volume = volume.to_owned();
-    BTreeMap::from([(StorageRole::Log, RoleProvision { volume, limits })])
+    BTreeMap::from([(
+        StorageRole::Log,
+        RoleProvision {
+            volume,
+            moved: Vec::new(),
+            limits,
+        },
+    )])
 }
 
 fn the_log_of_a_guest_lies_on_a_volume_of_its_own_and_is_limited() {
@@ -486,7 +496,7 @@ fn the_log_of_a_guest_lies_on_a_volume_of_its_own_and_is_limited() {
         let [log] = &guest.role_directories()[..] else {
             panic!("one role")
         };
-        let outside = log.outside.clone();
+        let outside = log.outside.clone().expect("on a volume of the host");
         let began = Instant::now();
         guest.start().expect("started");
         let readings = readings(&*guest);

@@ -7,4 +7,4 @@
 pub mod loops;
 mod options;
 
-pub use options::{AccessTimes, FileSystem, InForce, JournalMode, VolumeSpec, in_force};
+pub use options::{AccessTimes, FileSystem, InForce, JournalMode, MountedBy, VolumeSpec, in_force};

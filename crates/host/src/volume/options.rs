@@ -7,12 +7,22 @@ use std::{
 
 pub use rookery_study::{AccessTimes, FileSystem, JournalMode};
 use rustix::mount::MountFlags;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     command::Invocation,
     error::HostError,
     mounts::{Mount, mounts},
 };
+
+/// Who mounts the file system of a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MountedBy {
+    /// The host, with the options of the volume.
+    Host,
+    /// A guest with a kernel of its own, which is given the device and the options.
+    Guest,
+}
 
 /// A volume that shall be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +31,8 @@ pub struct VolumeSpec {
     pub size_mib: u64,
     /// Its file system; `None` = a raw device.
     pub file_system: Option<FileSystem>,
+    /// Who mounts its file system.
+    pub mounted_by: MountedBy,
     /// Block size of the file system, bytes: 1024, 2048 or 4096; `None` = as mkfs chooses.
     pub block_size: Option<u32>,
     /// Access times.
@@ -169,12 +181,12 @@ impl VolumeSpec {
 }
 
 /// What a mounted volume is, read back from the kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InForce {
     /// Type of file system.
     pub file_system: String,
     /// `relatime`, `noatime` or `strictatime`.
-    pub atime: &'static str,
+    pub atime: String,
     /// Write barriers.
     pub barriers: bool,
     /// Journal mode.
@@ -234,7 +246,7 @@ fn of_mount(mount: &Mount, block_size: u64) -> InForce {
     };
     InForce {
         file_system: mount.kind.clone(),
-        atime,
+        atime: atime.to_owned(),
         barriers: !has(&mount.options, "nobarrier") && value("barrier") != Some("0"),
         // Not shown while it is the default of the file system, and ours have no other.
         journal: value("data")
@@ -257,6 +269,7 @@ mod tests {
         VolumeSpec {
             size_mib: 512,
             file_system: Some(FileSystem::Ext4),
+            mounted_by: MountedBy::Host,
             block_size: None,
             atime: AccessTimes::Relatime,
             barriers: None,
@@ -284,7 +297,7 @@ mod tests {
         let read = of_mount(&parse_mountinfo(line)[0], 4096);
         assert_eq!(
             (
-                read.atime,
+                read.atime.as_str(),
                 read.barriers,
                 read.journal.as_str(),
                 read.discard,
@@ -304,7 +317,7 @@ mod tests {
         let ext4 = read("107 27 7:0 / /x rw,relatime - ext4 /dev/loop0 rw\n");
         assert_eq!(
             (
-                ext4.atime,
+                ext4.atime.as_str(),
                 ext4.barriers,
                 ext4.journal.as_str(),
                 ext4.discard,
@@ -314,7 +327,7 @@ mod tests {
         );
         let xfs = read("107 27 7:0 / /x rw - xfs /dev/loop0 rw,attr2,inode64\n");
         assert_eq!(
-            (xfs.atime, xfs.journal.as_str(), xfs.commit_s),
+            (xfs.atime.as_str(), xfs.journal.as_str(), xfs.commit_s),
             ("strictatime", "metadata", None)
         );
     }
@@ -382,6 +395,7 @@ mod tests {
             },
             VolumeSpec {
                 file_system: Some(FileSystem::Ext4),
+                mounted_by: MountedBy::Host,
                 ..stripe.clone()
             },
             VolumeSpec {

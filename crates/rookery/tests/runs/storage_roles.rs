@@ -68,6 +68,13 @@ fn run_with_roles(stack: &str, guest: &str, log: &str, settings: &[&str]) {
     child.wait().expect("ends");
     assert_eq!(left(&place), [""; 0]);
     assert_eq!(fs::read_dir(&disk).expect("there").count(), 0);
+    let limited = (guest == "container").then_some("storage.log.write_iops");
+    in_force(&place, settings.iter().copied().chain(limited));
+}
+
+/// The only run has measured, and what was asked of the volumes of roles, and these settings, is in
+/// force before and after the load.
+fn in_force<'s>(place: &Place, settings: impl Iterator<Item = &'s str>) {
     let run = place.export();
     let trials = run["trials"].as_array().expect("trials");
     assert!(trials.iter().all(measured), "{trials:#?}");
@@ -89,9 +96,35 @@ fn run_with_roles(stack: &str, guest: &str, log: &str, settings: &[&str]) {
     ] {
         kept(name);
     }
-    settings.iter().for_each(|name| kept(name));
-    if guest == "container" {
-        kept("storage.log.write_iops");
+    settings.for_each(kept);
+}
+
+/// A trial of one machine, whose kernel mounts the volumes: nothing is left of them.
+fn run_machine_with_roles(stack: &str, settings: &[&str]) {
+    let place = Place::among_others();
+    let disk = place.dir.path().join("disk");
+    fs::create_dir(&disk).expect("made");
+    let text_of = tiny(stack, "vm", 1).replace("[host]", &roles(&disk, true));
+    place.done("machine.toml", &text_of);
+    assert_eq!(left(&place), [""; 0]);
+    assert_eq!(fs::read_dir(&disk).expect("there").count(), 0);
+    let limited = settings.iter().copied().chain(["storage.log.write_iops"]);
+    in_force(&place, limited);
+}
+
+#[test]
+fn a_machine_of_mariadb_has_its_log_on_a_disk_of_its_own() {
+    if root_tests() && database_tests() {
+        let settings = ["mariadb.innodb_log_group_home_dir", "mariadb.tmpdir"];
+        run_machine_with_roles("mariadb", &settings);
+    }
+}
+
+#[test]
+fn a_machine_of_postgresql_has_its_log_on_a_disk_of_its_own() {
+    if root_tests() && database_tests() {
+        let settings = ["postgresql.pg_wal", "postgresql.pgsql_tmp"];
+        run_machine_with_roles("postgresql", &settings);
     }
 }
 

@@ -5,7 +5,7 @@ mod template;
 
 use std::{collections::BTreeSet, net::SocketAddr, path::Path, time::Duration};
 
-use rookery_guest::{Guest, Kind, Template};
+use rookery_guest::{Guest, Kind, RoleMove, Template};
 use rookery_oltp::Target;
 use rookery_stats::DatabaseLoad;
 use rookery_study::{
@@ -21,8 +21,8 @@ use crate::{
     StackError,
     database::{
         Account, Engine, EngineFacts as _, PoolChange, Server, Software, compare, cool,
-        guest as database_guest, loading, move_roles, pool_line, read_back, role_in_force,
-        set_pool, take, warm,
+        guest as database_guest, loading, moved, pool_line, read_back, role_in_force, set_pool,
+        take, warm,
     },
     root::RootRecipe,
     template::{check_root, has_root, root},
@@ -296,9 +296,11 @@ impl<C: DatabaseContent> ClonedGuests for DatabaseGuests<C> {
         Ok(service.in_guest(engine.port(), health(engine), vec![engine.socket()]))
     }
 
+    fn moved(&self, role: StorageRole) -> Vec<RoleMove> {
+        moved(self.engine(), role)
+    }
+
     fn prepare_clone(&self, kind: Kind, guest: &dyn Guest) -> Result<(), StackError> {
-        // Before the rest is taken: what lies on volumes of its own is no matter of the overlay.
-        move_roles(self.engine(), guest.data_dir(), &guest.role_directories())?;
         // The data of a machine lie on its own disk, and bare guests write the files of their own.
         if kind == Kind::Container {
             take(guest.data_dir())?;
@@ -321,8 +323,9 @@ impl<C: DatabaseContent> GuestStack for DatabaseGuests<C> {
             BufferPool::Cold if !guest.data_dir().exists() => {}
             BufferPool::Cold => {
                 cool(guest.data_dir())?;
-                for directory in guest.role_directories() {
-                    cool(&directory.outside)?;
+                let directories = guest.role_directories().into_iter();
+                for outside in directories.filter_map(|directory| directory.outside) {
+                    cool(&outside)?;
                 }
             }
             BufferPool::Warm => {
@@ -356,8 +359,8 @@ impl<C: DatabaseContent> GuestStack for DatabaseGuests<C> {
                 .role_directories()
                 .into_iter()
                 .filter_map(|directory| {
-                    let (engine, data) = (self.engine(), guest.data_dir());
-                    let (name, in_force) = role_in_force(engine, &readings, data, directory.role)?;
+                    let engine = self.engine();
+                    let (name, in_force) = role_in_force(engine, &readings, guest, directory.role)?;
                     Some(EffectiveSetting {
                         name: format!("{}.{name}", engine.key()),
                         asked: directory.inside,

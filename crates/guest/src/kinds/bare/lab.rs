@@ -103,7 +103,11 @@ impl GuestMaker for BareGuests {
                 let without = guest.store.home.is_none().then_some(SHARED);
                 copy_tree_without(&template.root.join("data"), &guest.data, without)
             })
-            .and_then(|()| make_roles(&*guest.host, &guest.store.roles, &guest.data))
+            .and_then(|()| {
+                make_roles(&*guest.host, &guest.store.roles, &guest.data, |_, home| {
+                    home.to_string_lossy().into_owned()
+                })
+            })
             .and_then(|()| open_directory(&guest.clone.join("run")));
         copied.map_err(fail("copying the data"))?;
         guest.store.settle();

@@ -2,14 +2,13 @@
 //! and every line of it is meant.
 
 use rookery_host::format_cpu_list;
-use rookery_study::StorageRole;
 use serde_json::{Value, json};
 
 use super::seccomp::seccomp;
 use crate::{
     cpu_quota::{quota_of, shares_of},
     spec::{GuestSpec, GuestUser},
-    storage::Store,
+    storage::{Store, role_place},
 };
 
 /// What a bundle says of a guest besides its spec.
@@ -133,11 +132,6 @@ fn capabilities(user: u32) -> Value {
         _ => json!([]),
     };
     json!({ "bounding": set, "effective": set, "permitted": set })
-}
-
-/// Where a guest finds the directory of a role.
-pub(super) fn role_place(role: StorageRole) -> String {
-    format!("/volumes/{}", role.name())
 }
 
 /// What a guest has mounted: what is its own, and the directories of roles on their volumes.

@@ -24,7 +24,7 @@ use rustix::{
 };
 use tracing::instrument;
 
-use super::config::{BundleContext, GroupFeatures, config, process, role_place};
+use super::config::{BundleContext, GroupFeatures, config, process};
 use crate::{
     copy::copy_tree,
     cpu_quota::weight_reading,
@@ -41,7 +41,7 @@ use crate::{
     spec::GuestSpec,
     storage::{
         InForce, RoleDirectory, Store, VolumeFault, VolumeLook, io_readings, make_roles,
-        node_reading,
+        node_reading, role_place,
     },
     swap::swap_reading,
     template::{LIBRARIES, LOADER, PROGRAM, Template},
@@ -170,7 +170,14 @@ impl ContainerGuest {
             )
             .into()
         })
-        .and_then(|()| make_roles(&*self.shared.host, &self.store.roles, &self.data))
+        .and_then(|()| {
+            make_roles(
+                &*self.shared.host,
+                &self.store.roles,
+                &self.data,
+                |role, _| role_place(role),
+            )
+        })
     }
 
     fn write_config(&self) -> io::Result<()> {

@@ -3,8 +3,8 @@
 //!
 //! It talks over four ports: the program's output goes to the log's port as it is, events go out
 //! as lines of JSON, requests come in as lines of one word, and commands of the user as lines of
-//! JSON. The words are `counters` (answered by a line of JSON), `swap` (answered by a number) and
-//! `stop`.
+//! JSON. The words are `counters`, `mounts`, `fault` and `link PATH` (answered by a line of JSON),
+//! `swap` (answered by a number) and `stop`.
 
 use std::{
     ffi::CString,
@@ -30,17 +30,22 @@ use rustix::{
     process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit},
     thread::{set_thread_gid, set_thread_groups, set_thread_uid},
 };
+use serde::Serialize;
 
 use super::{
     commands::{self, Request},
     counters,
     domain::{COMMAND_PORT, CONTROL_PORT, EVENT_PORT, LOG_PORT},
     events::Event,
-    relay,
-    seed::Seed,
+    looks::LINK,
+    relay, role_disks, role_mounts,
+    seed::{Seed, SeedRole},
     swap,
 };
-use crate::spec::{FileReaders, GuestUser};
+use crate::{
+    spec::{FileReaders, GuestUser},
+    storage::VolumeLook,
+};
 
 /// Root of the guest's program.
 const ROOT: &str = "/guest";
@@ -114,7 +119,11 @@ pub fn vm_agent() -> Result<(), AgentError> {
     let done = serve(&events);
     if let Err(error) = &done {
         let what = error.to_string();
-        tell(&events, &Event::Failed { what });
+        // A disk without room may be why.
+        let roles = Seed::read(Path::new(SEED)).map(|seed| seed.roles);
+        let roles = roles.unwrap_or_default();
+        let fault = role_mounts::fault(Path::new(ROOT), &roles, VolumeLook::Passing);
+        tell(&events, &Event::Failed { what, fault });
     }
     done
 }
@@ -133,6 +142,8 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), AgentError> {
         swap::swap_on().map_err(at("swapping to its disk"))?;
     }
     mounts().map_err(at("mounting"))?;
+    role_mounts::mount_roles(Path::new(ROOT), &seed.roles)
+        .map_err(at("mounting the disks of its roles"))?;
     configuration(&seed).map_err(at("writing its files"))?;
     let log = port(LOG_PORT).map_err(at("opening the log"))?;
     let control = port(CONTROL_PORT).map_err(at("opening the port of requests"))?;
@@ -151,7 +162,8 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), AgentError> {
         },
     );
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    thread::spawn(move || listen(&control, pid));
+    let roles = seed.roles.clone();
+    thread::spawn(move || listen(&control, pid, &roles));
     thread::spawn(move || commands::answer(&asked, |request| command(&seed, request)));
     let status = child.wait().map_err(at("waiting for the program"))?;
     // Whoever hears of the end may look at the disk.
@@ -161,7 +173,7 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), AgentError> {
 }
 
 /// Answer requests for ever. The port says "no more" while nobody is connected on the host's side.
-fn listen(control: &File, pid: Option<Pid>) {
+fn listen(control: &File, pid: Option<Pid>, roles: &[SeedRole]) {
     let mut reader = BufReader::new(control);
     let mut line = String::new();
     loop {
@@ -178,16 +190,32 @@ fn listen(control: &File, pid: Option<Pid>) {
                 let _ = kill_process(pid, Signal::TERM);
             }
             ("counters", _) => {
-                let counters = counters::inside(Path::new("/proc"));
-                if let Ok(text) = serde_json::to_string(&counters) {
-                    let _ = writeln!(&*control, "{text}");
-                }
+                answer(control, &counters::inside(Path::new("/proc")));
             }
             (swap::REQUEST, _) => {
                 let _ = writeln!(&*control, "{}", swap::swap_bytes(Path::new("/proc")));
             }
-            _ => {}
+            (role_disks::MOUNTS, _) => {
+                answer(control, &role_mounts::mounted(Path::new(ROOT), roles));
+            }
+            (role_disks::FAULT, _) => {
+                let look = VolumeLook::Thorough;
+                answer(control, &role_mounts::fault(Path::new(ROOT), roles, look));
+            }
+            (line, _) => {
+                if let Some(path) = line.strip_prefix(LINK) {
+                    let link = fs::read_link(Path::new(ROOT).join("data").join(path.trim()));
+                    answer(control, &link.ok());
+                }
+            }
         }
+    }
+}
+
+/// Answer a request by a line of JSON.
+fn answer(mut control: &File, value: &impl Serialize) {
+    if let Ok(text) = serde_json::to_string(value) {
+        let _ = writeln!(control, "{text}");
     }
 }
 

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use rookery_host::{format_cpu_list, io::IoLimits};
-use rookery_study::vm_shape::{CpuModel, Network, NetworkShape, VmShape};
+use rookery_study::vm_shape::{CpuModel, Network, VmShape};
 
 use super::{
     accel::Accelerator,
     connection::{mark, security_labels},
+    document::{DATA_TARGET, TUNES},
     network::Forward,
     pool::Disk,
     swap,
     xml::Element,
 };
-use crate::storage::InForce;
 
 /// What the emulator may keep of translated code, MiB. Its own default is a share of the host's
 /// memory for each guest.
@@ -27,50 +27,13 @@ pub(crate) const CONTROL_PORT: &str = "rookery.control.0";
 /// Commands of the user.
 pub(crate) const COMMAND_PORT: &str = "rookery.command.0";
 
-/// libvirt's names of the limits of a disk, in the order of [`IoLimits::named`].
-const TUNES: [&str; 4] = [
-    "read_iops_sec",
-    "write_iops_sec",
-    "read_bytes_sec",
-    "write_bytes_sec",
-];
-
-/// The limits that were asked for, beside those in the document of a domain that runs.
-pub(super) fn limits_in_force(limits: &IoLimits, document: &str) -> Vec<InForce> {
-    let asked = TUNES.into_iter().zip(limits.named());
-    asked
-        .filter_map(|(tune, (name, asked))| {
-            let (start, end) = (format!("<{tune}>"), format!("</{tune}>"));
-            let value = document
-                .split_once(&start)
-                .and_then(|(_, rest)| rest.split_once(&end));
-            let effective = match value {
-                Some((value, _)) => value,
-                None if document.is_empty() => "",
-                None => "none",
-            };
-            Some(InForce::new(
-                &format!("storage.{name}"),
-                asked?.to_string(),
-                effective,
-            ))
-        })
-        .collect()
-}
-
-/// The interface that was asked for, beside that in the document of a domain that runs.
-pub(super) fn interface_in_force(nic: &NetworkShape, document: &str) -> InForce {
-    let user = nic.network == Network::User;
-    let effective = match document.split_once("<interface ") {
-        Some((_, rest)) => rest
-            .split_once("<model type='")
-            .and_then(|(_, rest)| rest.split_once('\''))
-            .map_or("", |(model, _)| model),
-        None if document.contains("virtio-net-pci") => "user",
-        None => "",
-    };
-    let asked = if user { "user" } else { nic.model.name() };
-    InForce::new("network.device", asked, effective)
+/// A disk of a role as the machine has it.
+#[derive(Clone, Debug)]
+pub(super) struct RoleTarget<'a> {
+    pub(super) disk: &'a Disk,
+    pub(super) target: &'static str,
+    pub(super) serial: String,
+    pub(super) limits: IoLimits,
 }
 
 /// How a domain comes up.
@@ -117,6 +80,8 @@ pub(super) struct Domain<'a> {
     pub(super) disk: &'a Disk,
     /// What it swaps to.
     pub(super) swap: Option<&'a Disk>,
+    /// Disks beside that of its data.
+    pub(super) roles: Vec<RoleTarget<'a>>,
     pub(super) seed: &'a Path,
     pub(super) mac: String,
     /// Name of its interface on the host's side.
@@ -357,12 +322,20 @@ impl Domain<'_> {
         };
         Element::new("devices")
             .child(system)
-            .child(self.written_disk(self.disk, "vdb").children(self.tune()))
+            .child(
+                self.written_disk(self.disk, DATA_TARGET)
+                    .children(tune(&self.limits)),
+            )
             .child(plain_disk(self.seed, "vdc"))
             .children(cloud_seed)
             .children(self.swap.map(|disk| {
                 let serial = Element::new("serial").text(swap::SERIAL);
                 self.written_disk(disk, "vde").child(serial)
+            }))
+            .children(self.roles.iter().map(|role| {
+                let serial = Element::new("serial").text(&role.serial);
+                let disk = self.written_disk(role.disk, role.target);
+                disk.children(tune(&role.limits)).child(serial)
             }))
             .child(
                 Element::new("controller")
@@ -420,15 +393,6 @@ impl Domain<'_> {
             )
     }
 
-    /// The limits of the disk.
-    fn tune(&self) -> Option<Element> {
-        let limits = TUNES.into_iter().zip(self.limits.named());
-        let tune: Vec<Element> = limits
-            .filter_map(|(name, (_, value))| Some(Element::new(name).text(value?)))
-            .collect();
-        (!tune.is_empty()).then(|| Element::new("iotune").children(tune))
-    }
-
     /// Its interface on a bridge, if it has one.
     fn interface(&self) -> Option<Element> {
         let nic = &self.shape.nic;
@@ -463,6 +427,15 @@ fn bridged(bridge: &str) -> Element {
     Element::new("interface")
         .with("type", "bridge")
         .child(Element::new("source").with("bridge", bridge))
+}
+
+/// The limits of a disk.
+fn tune(limits: &IoLimits) -> Option<Element> {
+    let limits = TUNES.into_iter().zip(limits.named());
+    let tune: Vec<Element> = limits
+        .filter_map(|(name, (_, value))| Some(Element::new(name).text(value?)))
+        .collect();
+    (!tune.is_empty()).then(|| Element::new("iotune").children(tune))
 }
 
 /// A disk that is only read.
@@ -521,8 +494,11 @@ fn list(cpus: &[u32]) -> String {
 pub(super) mod tests {
     use std::{path::PathBuf, sync::LazyLock};
 
-    use super::*;
-    use rookery_study::vm_shape::{DiskShape, MemoryShape, NicModel, Pins};
+    use super::{
+        super::document::{disk_of, limits_in_force},
+        *,
+    };
+    use rookery_study::vm_shape::{DiskShape, MemoryShape, NetworkShape, NicModel, Pins};
 
     static OVERLAY: LazyLock<Disk> = LazyLock::new(|| file("disk.qcow2", true));
     static RAW: LazyLock<Disk> = LazyLock::new(|| file("system.raw", false));
@@ -560,6 +536,7 @@ pub(super) mod tests {
             },
             disk: &OVERLAY,
             swap: None,
+            roles: Vec::new(),
             seed: Path::new("/r/clones/g1/seed"),
             mac: "52:54:00:4d:00:01".to_owned(),
             link: "v1".to_owned(),
@@ -647,6 +624,38 @@ pub(super) mod tests {
             disk.contains("<target dev='vde'") && disk.contains("<serial>rookery-swap</serial>"),
             "{disk}"
         );
+    }
+
+    #[test]
+    fn each_role_has_a_disk_with_limits_of_its_own() {
+        let shape = VmShape::default();
+        let log = Disk::Raw(PathBuf::from("/dev/loop7"));
+        let limits = |write_iops| IoLimits {
+            write_iops: Some(write_iops),
+            ..IoLimits::default()
+        };
+        let domain = Domain {
+            limits: limits(7),
+            roles: vec![RoleTarget {
+                disk: &log,
+                target: "vdf",
+                serial: "rookery-log".to_owned(),
+                limits: limits(70),
+            }],
+            ..domain(&shape, Accelerator::Tcg)
+        };
+        let text = domain.xml();
+        let disk = disk_of(&text, "vdf");
+        assert!(
+            disk.contains("<source dev='/dev/loop7'/>")
+                && disk.contains("<serial>rookery-log</serial>"),
+            "{disk}"
+        );
+        for (target, asked) in [("vdf", 70), (DATA_TARGET, 7)] {
+            let reading = limits_in_force(&limits(asked), disk_of(&text, target)).remove(0);
+            assert_eq!(reading.asked, reading.effective, "{target}");
+        }
+        assert_eq!(disk_of(&text, "vdz"), "");
     }
 
     #[test]

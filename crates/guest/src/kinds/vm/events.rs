@@ -4,6 +4,8 @@ use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
 
 use serde::{Deserialize, Serialize};
 
+use crate::storage::VolumeFault;
+
 /// Most lines that are looked at: a guest tells a few in its life.
 const MAX_LINES: usize = 1000;
 
@@ -20,6 +22,9 @@ pub(crate) enum Event {
     Failed {
         /// Why.
         what: String,
+        /// What was wrong with a volume of it.
+        #[serde(default)]
+        fault: Option<VolumeFault>,
     },
     /// The program has ended.
     Ended {

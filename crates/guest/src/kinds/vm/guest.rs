@@ -1,7 +1,6 @@
 //! One virtual machine.
 
 use std::{
-    collections::BTreeMap,
     fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -24,14 +23,16 @@ use super::{
     commands::{Reply, Request, ask as ask_for},
     connection,
     disk::extract_data,
-    domain::{Domain, interface_in_force, limits_in_force},
+    document::{DATA_TARGET, disk_of, interface_in_force, limits_in_force},
+    domain::Domain,
     events::{Event, parse},
     image::disk_image,
-    looks::{ask, probe},
+    looks::{LINK, ask, probe},
     memory_kills,
     network::{Plug, link_name},
     pool::{Disk, Owner},
     relay::{RELAY_PORT, Relay, outside::Outside},
+    role_disks::RoleDisks,
     seed::{Names, Seed},
     shared::Shared,
     swap,
@@ -50,7 +51,7 @@ use crate::{
     phase::{Phase, end_reason},
     processes::kill_labelled,
     spec::GuestSpec,
-    storage::{InForce, Store, VolumeFault, VolumeLook, io_readings},
+    storage::{InForce, RoleDirectory, Store, VolumeFault, VolumeLook, io_readings},
     template::{LIBRARIES, LOADER, PROGRAM, Template},
 };
 
@@ -81,6 +82,8 @@ pub(super) struct VmGuest {
     cloud: Option<Disk>,
     loader: bool,
     store: Store,
+    /// Disks beside that of its data.
+    roles: RoleDisks,
     base: Base,
     /// The template of the disk's image stays while a clone stands on it.
     image: Option<Template>,
@@ -99,6 +102,7 @@ pub(super) struct Parts<'a> {
     pub(super) directory: PathBuf,
     pub(super) log: PathBuf,
     pub(super) store: Store,
+    pub(super) roles: RoleDisks,
     pub(super) base: Base,
 }
 
@@ -138,6 +142,7 @@ impl VmGuest {
             _claim: claim,
             log: parts.log,
             store: parts.store,
+            roles: parts.roles,
             base: parts.base,
         })
     }
@@ -228,8 +233,7 @@ impl VmGuest {
             run: "/run".to_owned(),
             program: format!("/{PROGRAM}"),
             listen: SocketAddr::from((self.plug.inside, self.spec.port)),
-            // Machines have one disk.
-            roles: BTreeMap::new(),
+            roles: self.roles.places(),
         };
         let loader = self.loader.then(|| {
             [
@@ -242,6 +246,7 @@ impl VmGuest {
             relay,
             has_network: self.cloud.is_some(),
             swaps: self.swap.is_some(),
+            roles: self.roles.seeds(),
             ..Seed::new(
                 &self.spec,
                 &paths,
@@ -297,6 +302,7 @@ impl VmGuest {
             boot: files.boot(self.cloud.as_ref(), command_line)?,
             disk,
             swap: self.swap.as_ref(),
+            roles: self.roles.targets(),
             seed: &self.seed(),
             mac: self.names.mac.clone(),
             link: link_name(&self.shape.nic, &self.names),
@@ -394,6 +400,16 @@ impl VmGuest {
         move |error| GuestError::in_guest(&guest, step, error)
     }
 
+    /// What is wrong with a disk of a role by the guest's own words: those of the service that
+    /// could not begin because of it, or its answer.
+    fn told_fault(&self) -> Option<VolumeFault> {
+        let failed = self.told().into_iter().find_map(|event| match event {
+            Event::Failed { fault, .. } => fault,
+            Event::Started { .. } | Event::Ended { .. } => None,
+        });
+        failed.or_else(|| self.roles.told_fault(&self.control()))
+    }
+
     /// What its service has told in this life.
     fn told(&self) -> Vec<Event> {
         parse(&tail(&self.events(), MAX_EVENTS))
@@ -409,7 +425,7 @@ impl VmGuest {
         let told = self.told();
         let ended = told.iter().find_map(|event| match event {
             Event::Ended { code, signal } => Some(end_reason(*code, *signal)),
-            Event::Failed { what } => Some(format!("the guest's service failed: {what}")),
+            Event::Failed { what, .. } => Some(format!("the guest's service failed: {what}")),
             Event::Started { .. } => None,
         });
         let reason = match ended {
@@ -499,7 +515,20 @@ impl Guest for VmGuest {
     }
 
     fn volume_fault(&self, look: VolumeLook) -> Option<VolumeFault> {
-        self.store.fault(look)
+        let seen = self.store.fault(look).or_else(|| self.roles.device_fault());
+        seen.or_else(|| match look {
+            VolumeLook::Passing => None,
+            VolumeLook::Thorough => self.told_fault(),
+        })
+    }
+
+    fn role_directories(&self) -> Vec<RoleDirectory> {
+        self.roles.directories()
+    }
+
+    fn link_in_data(&self, path: &str) -> Option<PathBuf> {
+        let told = ask(&self.control(), &format!("{LINK}{path}"), true).ok()?;
+        serde_json::from_str(told.trim()).ok()?
     }
 
     #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %self.spec.name))]
@@ -516,10 +545,10 @@ impl Guest for VmGuest {
             &["dumpxml", "--domain", &self.names.domain],
         );
         let document = document.unwrap_or_default();
-        let driver = document
+        let of_data = disk_of(&document, DATA_TARGET);
+        let driver = of_data
             .lines()
-            .filter(|line| line.contains("<driver name='qemu'"))
-            .nth(1)
+            .find(|line| line.contains("<driver name='qemu'"))
             .unwrap_or_default();
         for (name, asked) in [("cache", disk.cache.word()), ("io", disk.io.word())] {
             let value = driver
@@ -543,7 +572,8 @@ impl Guest for VmGuest {
                 .flat_map(|disk| disk.in_force(&*self.shared.host, on_volume)),
         );
         readings.extend(io_readings(&self.store, None));
-        readings.extend(limits_in_force(&self.store.limits, &document));
+        readings.extend(limits_in_force(&self.store.limits, of_data));
+        readings.extend(self.roles.readings(&document, &self.control()));
         readings.extend(weight_reading(
             &self.spec,
             Some((&self.shared.cgroups, &self.group)),
@@ -676,8 +706,10 @@ impl Guest for VmGuest {
             .disk
             .take()
             .map_or(Ok(()), |disk| disk.release(&*self.shared.host));
+        let beside = self.roles.release();
         released
             .and_then(|()| self.store.release())
+            .and(beside)
             .map_err(self.fail("removing its storage"))
     }
 }

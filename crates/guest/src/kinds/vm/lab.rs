@@ -1,6 +1,7 @@
 //! How virtual machines are made in a lab.
 
 use std::{
+    collections::BTreeMap,
     io,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
@@ -19,6 +20,7 @@ use super::{
     image,
     libvirtd::{Libvirtd, STATE},
     network::LabNetwork,
+    role_disks::RoleDisks,
     shared::Shared,
 };
 use crate::{
@@ -103,7 +105,7 @@ impl VmGuests {
         Ok(base.insert(built).clone())
     }
 
-    /// Its storage: its disk lies on the volume, if there is one. Limits are the emulator's matter,
+    /// Its storage: its disk lies on the volume, if there is one, and each role has a disk. Limits are the emulator's matter,
     /// not that of a control group: no device has to be found.
     fn store(
         &self,
@@ -111,34 +113,30 @@ impl VmGuests {
         spec: &GuestSpec,
         provision: &Provision,
         volumes: ProvidedVolumes,
-    ) -> Result<Store, GuestError> {
+    ) -> Result<(Store, RoleDisks), GuestError> {
         let unlimited = Provision {
             limits: IoLimits::default(),
             ..provision.clone()
         };
-        let refused = |what: &str, help: &str| {
-            let error = HostError::refused(what, help);
-            GuestError::in_guest(&spec.name, "preparing its storage", error)
-        };
+        let fail =
+            |error: HostError| GuestError::in_guest(&spec.name, "preparing its storage", error);
         if volumes.data.is_some() && self.shape.pool != Pool::Directory {
-            return Err(refused(
+            return Err(fail(HostError::refused(
                 "its disk cannot lie on a volume and in a pool",
                 "leave out `pool` in [guest.vm], or `pool` in [storage]",
-            ));
+            )));
         }
-        if !volumes.roles.is_empty() {
-            return Err(refused(
-                "a machine has one disk and takes no volumes beside it",
-                "use containers, or leave out the roles below [storage]",
-            ));
-        }
-        let store = Store::new(&unlimited, volumes, &spec.name, &core.dirs.dir);
-        let store = store
-            .map_err(|error| GuestError::in_guest(&spec.name, "preparing its storage", error))?;
-        Ok(Store {
+        let roles = RoleDisks::new(provision, volumes.roles).map_err(fail)?;
+        let of_data = ProvidedVolumes {
+            data: volumes.data,
+            roles: BTreeMap::new(),
+        };
+        let store = Store::new(&unlimited, of_data, &spec.name, &core.dirs.dir).map_err(fail)?;
+        let store = Store {
             limits: provision.limits,
             ..store
-        })
+        };
+        Ok((store, roles))
     }
 }
 
@@ -198,7 +196,7 @@ impl GuestMaker for VmGuests {
         self.network
             .refuse_taken(&*core.host, &plug)
             .map_err(fail)?;
-        let store = self.store(core, spec, provision, volumes)?;
+        let (store, roles) = self.store(core, spec, provision, volumes)?;
         let watch = Watch {
             told: &|_, _| {},
             patience: &patient,
@@ -214,6 +212,7 @@ impl GuestMaker for VmGuests {
             directory: clone_dir(dir, &spec.name),
             log: log_file(dir, &spec.name),
             store,
+            roles,
             base,
         };
         let mut guest = VmGuest::make(Arc::clone(&self.shared), spec, parts).map_err(fail)?;

@@ -15,6 +15,8 @@ use crate::counters::{MachineCounters, MachineProbe};
 
 /// How long the guest's service may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
+/// The request that is answered by where the link leads whose path below the data follows.
+pub(super) const LINK: &str = "link ";
 /// More of an answer is not read: a guest may write what it likes.
 const MOST_BYTES: u64 = 64 << 10;
 

@@ -9,6 +9,7 @@ use std::{
 };
 
 use rookery_host::{RunId, without_links};
+use rookery_study::StorageRole;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -16,6 +17,7 @@ use super::relay::Relay;
 use crate::{
     files::GuestPaths,
     spec::{FileReaders, GuestSpec, GuestUser},
+    storage::RoleMove,
 };
 
 /// What the disk begins with.
@@ -53,6 +55,8 @@ pub(crate) struct Seed {
     pub(crate) relay: Option<Relay>,
     /// Whether it has a disk to swap to.
     pub(crate) swaps: bool,
+    /// Disks beside that of its data.
+    pub(crate) roles: Vec<SeedRole>,
 }
 
 /// A file of a guest.
@@ -65,6 +69,22 @@ pub(crate) struct SeedFile {
     pub(crate) text: String,
     /// Who may read it in the guest.
     pub(crate) readers: FileReaders,
+}
+
+/// What the guest is told of a disk of a role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SeedRole {
+    /// What it is for.
+    pub(crate) role: StorageRole,
+    /// Its file system, as the kernel calls it.
+    pub(crate) file_system: String,
+    /// Flags of the mount.
+    pub(crate) flags: u32,
+    /// Options of the file system.
+    pub(crate) options: String,
+    /// What is moved there from the data.
+    pub(crate) moved: Vec<RoleMove>,
 }
 
 impl Seed {
@@ -103,6 +123,7 @@ impl Seed {
                 .collect(),
             relay: None,
             swaps: false,
+            roles: Vec::new(),
         }
     }
 
@@ -278,7 +299,8 @@ mod tests {
             }
           ],
           "relay": null,
-          "swaps": false
+          "swaps": false,
+          "roles": []
         }
         "#);
     }

@@ -1,16 +1,12 @@
 //! The disk to which a machine swaps: a file on the host's side, found by its serial inside.
 
-use std::{
-    fs, io,
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, os::unix::fs::OpenOptionsExt as _, path::Path};
 
 use rookery_host::{Host, HostError, bound_command};
 use rookery_study::{Swap, SwapKind};
 use rustix::fs::{FallocateFlags, fallocate};
 
-use super::{looks::ask, pool::Disk};
+use super::{looks::ask, pool::Disk, serials::disk_in};
 use crate::{spec::GuestSpec, storage::InForce, swap::SWAP};
 
 /// The serial of the disk, by which the guest's service finds it.
@@ -82,7 +78,7 @@ pub(super) fn reading(swap_mib: u64, control: &Path) -> Option<InForce> {
 /// # Errors
 /// When there is no such disk, or the guest's kernel refuses it.
 pub(super) fn swap_on() -> io::Result<()> {
-    let path = disk_in(Path::new("/sys/block"))
+    let path = disk_in(Path::new("/sys/block"), SERIAL)
         .ok_or_else(|| io::Error::other("the host gave no disk for it"))?;
     for program in ["mkswap", "swapon"] {
         let ended = bound_command(program).arg(&path).output()?;
@@ -93,17 +89,6 @@ pub(super) fn swap_on() -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn disk_in(blocks: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(blocks).into_iter().flatten().flatten();
-    let mut disks = entries.filter(|entry| {
-        let serial = fs::read_to_string(entry.path().join("serial")).unwrap_or_default();
-        serial.trim() == SERIAL
-    });
-    disks
-        .next()
-        .map(|disk| Path::new("/dev").join(disk.file_name()))
 }
 
 /// Inside: what the kernel that shows itself at `proc` can swap to, bytes.
@@ -141,16 +126,10 @@ mod tests {
     }
 
     #[test]
-    fn the_disk_is_found_by_its_serial() {
-        let blocks = tempfile::tempdir().expect("temporary directory");
-        for (name, serial) in [("vda", ""), ("vdd", "rookery-swap\n")] {
-            fs::create_dir(blocks.path().join(name)).expect("made");
-            fs::write(blocks.path().join(name).join("serial"), serial).expect("written");
-        }
-        assert_eq!(disk_in(blocks.path()), Some("/dev/vdd".into()));
-        assert_eq!(disk_in(Path::new("/no/such")), None);
-        fs::write(blocks.path().join("meminfo"), "SwapTotal:   65540 kB\n").expect("written");
-        assert_eq!(swap_bytes(blocks.path()), 65_540 << 10);
+    fn what_the_kernel_can_swap_to_is_read() {
+        let proc = tempfile::tempdir().expect("temporary directory");
+        fs::write(proc.path().join("meminfo"), "SwapTotal:   65540 kB\n").expect("written");
+        assert_eq!(swap_bytes(proc.path()), 65_540 << 10);
         assert_eq!(swap_bytes(Path::new("/no/such")), 0);
     }
 

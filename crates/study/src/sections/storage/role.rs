@@ -23,7 +23,7 @@ pub(super) const BELOW: Below = Below {
          (`log`: MariaDB's redo log, PostgreSQL's pg_wal), or for what its server puts aside while \
          it sorts and joins (`temporary`: MariaDB's tmpdir, PostgreSQL's temporary files). \
          Where the data lie, [storage] says. Of the stacks \"mariadb\" and \"postgresql\", in \
-         containers and bare guests."
+         containers, machines (each a disk of its own) and bare guests."
             .to_owned()
     },
     keys: RoleKeys::keys,
@@ -54,7 +54,8 @@ keys! {
         /// Directories in which the files behind the volumes lie, each on a disk of its own: guests
         /// are dealt over them in turn.
         directories: Values<PathFromRoot> = Values { kind: DIRECTORY, most: MOST_DIRECTORIES }, Optional("the run's directory");
-        /// Most reads per second of a guest from it (this and all keys below: containers only).
+        /// Most reads per second of a guest from it (this and all keys below: containers and machines
+        /// only).
         read_iops: PerSecond = PerSecond::Count, Default("\"none\"");
         /// Most writes per second of a guest to it.
         write_iops: PerSecond = PerSecond::Count, Default("\"none\"");
@@ -170,6 +171,15 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_has_a_disk_for_each_role() {
+        let text = "[storage.log]\nsize = \"512MiB\"\nwrite_iops = 100\n";
+        let text = format!("{DATABASE}{text}").replace("\"container\"", "\"vm\"");
+        let study = with(&text).expect("valid");
+        let log = &study.storage.roles[&StorageRole::Log];
+        assert_eq!(log.limits.write_iops, Some(100));
+    }
+
+    #[test]
     fn roles_are_refused_where_they_have_no_meaning() {
         let role = "[storage.log]\nsize = \"512MiB\"\n";
         for (text, said) in [
@@ -179,8 +189,8 @@ mod tests {
                  stack has none of that",
             ),
             (
-                format!("{DATABASE}{role}").replace("\"container\"", "\"vm\""),
-                "`storage.log` is a volume beside that of the data, and machines have one disk",
+                format!("{DATABASE}{role}").replace("\"container\"", "\"fake\""),
+                "`storage.log` is a volume beside that of the data, and fake guests keep no data",
             ),
             (
                 format!("{DATABASE}{role}write_iops = 5\n").replace("\"container\"", "\"bare\""),
