@@ -8,8 +8,8 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use rookery_cast::count_u32;
-use rookery_stats::{Measurement, ResourceSample};
-use rookery_store::{Store, StoreError, TrialRecord};
+use rookery_stats::{KernelCount, Measurement, OtherProgram, ResourceSample};
+use rookery_store::{Store, StoreError, TrialRecord, Tuning, is_of_guest, split_host};
 use rookery_study::{Callers, GuestGroup, Level, Plan, Point, Trial, Variant};
 
 use crate::{
@@ -33,6 +33,23 @@ struct Part {
     place: usize,
     /// Its guests, and those of its tier.
     guests: Vec<String>,
+    /// Other guests on its host.
+    neighbours: Vec<String>,
+    /// Its host, where the trial has several.
+    host: Option<String>,
+}
+
+impl Part {
+    /// The name of what was measured as it is on the part's host; nothing of what is of other
+    /// guests, or of another host. What is of no guest is of the host or of the driver.
+    fn own<'s>(&self, subject: &'s str) -> Option<&'s str> {
+        let (name, host) = split_host(subject);
+        let own = match host {
+            Some(host) => self.host.as_deref() == Some(host),
+            None => !is_of_guest(name) || self.guests.iter().any(|guest| guest == name),
+        };
+        own.then_some(name)
+    }
 }
 
 /// Names of guests by their places among all of a trial.
@@ -140,11 +157,17 @@ fn parts_of(
         if let Some(tier) = point.tier_of(index) {
             guests.extend(names(ranges[tier].clone()));
         }
+        let others = point.groups.iter().zip(&ranges);
+        let there = others.filter(|(other, _)| other.host == group.host);
+        let there = there.flat_map(|(_, range)| names(range.clone()));
+        let neighbours = there.filter(|guest| !guests.contains(guest)).collect();
         let part = Part {
             whole: point.id,
             id: first + count_u32(place),
             place,
             guests,
+            neighbours,
+            host: group.host.clone(),
         };
         let own = Point {
             id: part.id,
@@ -230,8 +253,6 @@ fn trials_of(trial: TrialData, parts: &[Part]) -> Vec<TrialData> {
 /// What a trial yielded of one group.
 fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
     let own = |guest: &String| part.guests.contains(guest);
-    // What is of no guest is of the host or of the driver.
-    let shared = |subject: &String| own(subject) || !subject.starts_with('g');
     let (measurement, verdict) = match part.place.checked_sub(1) {
         None => (record.measurement.clone(), record.verdict.clone()),
         Some(further) => match record.further.get(further) {
@@ -239,7 +260,26 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
             None => (None, None),
         },
     };
-    let mut foreign = foreign_cores(&record.resources, shared).into_iter();
+    let mut foreign = foreign_cores(&record.resources, &part.neighbours).into_iter();
+    let programs = record.other_programs.iter().filter_map(|program| {
+        let name = match part.host {
+            Some(_) => part.own(&program.name)?.to_owned(),
+            None => program.name.clone(),
+        };
+        Some(OtherProgram {
+            name,
+            ..program.clone()
+        })
+    });
+    // Those of other guests tell of what was beside it.
+    let kernel = record.kernel.iter().filter_map(|count| {
+        let (name, host) = split_host(&count.scope);
+        let elsewhere = host.is_some() && host != part.host.as_deref();
+        (!elsewhere).then(|| KernelCount {
+            scope: name.to_owned(),
+            ..count.clone()
+        })
+    });
     let resources = record.resources.iter();
     let machines = record.machines.iter();
     let audits = record.audits.iter();
@@ -252,18 +292,28 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
         verdict,
         further: Vec::new(),
         resources: resources
-            .filter(|sample| shared(&sample.subject))
-            .cloned()
+            .filter_map(|sample| {
+                let subject = part.own(&sample.subject)?.to_owned();
+                Some(ResourceSample {
+                    subject,
+                    ..sample.clone()
+                })
+            })
             .map(|sample| without(sample, &mut foreign))
             .collect(),
-        other_programs: record.other_programs.clone(),
-        kernel: record.kernel.clone(),
+        other_programs: programs.collect(),
+        kernel: kernel.collect(),
         machines: machines.filter(|look| own(&look.guest)).cloned().collect(),
         audits: audits.filter(|audit| own(&audit.guest)).cloned().collect(),
         logs: logs.filter(|log| own(&log.guest)).cloned().collect(),
         tunings: tunings
-            .filter(|setting| shared(&setting.guest))
-            .cloned()
+            .filter_map(|setting| {
+                let guest = part.own(&setting.guest)?.to_owned();
+                Some(Tuning {
+                    guest,
+                    ..setting.clone()
+                })
+            })
             .collect(),
         // Templates are of the trial, and shown once.
         loads: match part.place {
@@ -274,8 +324,8 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
     }
 }
 
-/// What the guests of other groups used in each round of samples.
-fn foreign_cores(resources: &[ResourceSample], shared: impl Fn(&String) -> bool) -> Vec<f64> {
+/// What these guests of other groups used in each round of samples.
+fn foreign_cores(resources: &[ResourceSample], others: &[String]) -> Vec<f64> {
     let mut rounds: BTreeMap<&str, usize> = BTreeMap::new();
     let mut cores: Vec<f64> = Vec::new();
     for sample in resources {
@@ -283,7 +333,7 @@ fn foreign_cores(resources: &[ResourceSample], shared: impl Fn(&String) -> bool)
         if cores.len() <= *round {
             cores.push(0.0);
         }
-        if !shared(&sample.subject) {
+        if others.contains(&sample.subject) {
             cores[*round] += sample.cpu_cores;
         }
         *round += 1;
@@ -385,6 +435,24 @@ mod tests {
             .iter()
             .map(|point| (point.layouts.clone(), keys(point)))
             .collect()
+    }
+
+    #[test]
+    fn a_part_has_what_is_of_its_guests_and_of_its_host() {
+        let part = |host: Option<&str>| Part {
+            whole: 1,
+            id: 2,
+            place: 0,
+            guests: vec!["g2".to_owned()],
+            neighbours: vec!["g1".to_owned()],
+            host: host.map(ToOwned::to_owned),
+        };
+        let on_b = part(Some("b"));
+        let own = ["g1", "g2", "host@a", "host@b", "driver@b"].map(|subject| on_b.own(subject));
+        assert_eq!(own, [None, Some("g2"), None, Some("host"), Some("driver")]);
+        let alone = part(None);
+        let own = ["g1", "g2", "host", "driver"].map(|subject| alone.own(subject));
+        assert_eq!(own, [None, Some("g2"), Some("host"), Some("driver")]);
     }
 
     #[test]

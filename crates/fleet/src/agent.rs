@@ -29,10 +29,9 @@ use crate::{
     bus::{Bus, BusError, End, NatsBus, NatsError},
     carry::{CarriedPart, CarryError},
     checks::{self, Lent},
-    clock::now_us,
-    guests_trial::instant_at,
+    clock::{instant_at, now_us},
     message::{Answer, Build, DriveOrder, DriverPlace, Hello, LEASE, Order, read, send},
-    relay::{CarriedParts, RelayedDriver},
+    relay::{FromController, RelayedDriver, RelayedStart},
 };
 
 /// Name of the agent's log in its directory.
@@ -75,8 +74,18 @@ struct Service<'s> {
     cleaned: &'s [String],
     /// Set when the trial that is performed is to end.
     stop: &'s AtomicBool,
-    /// What the drivers of that trial have carried.
-    carried: &'s CarriedParts,
+    /// What the controller told of that trial.
+    carried: &'s FromController,
+}
+
+/// What of a trial is performed here.
+struct PartHere {
+    /// Its number in the plan.
+    trial: u32,
+    /// Those who drive its users; none where this host does so itself.
+    drivers: Vec<DriverPlace>,
+    /// Guests on other hosts whose numbers are before those of this one.
+    guests_before: u32,
 }
 
 /// Why an agent ended.
@@ -175,7 +184,7 @@ impl Agent<'_> {
             self.clean_dead_runs()?
         };
         tracing::info!(busy, ?cleaned, "the agent begins");
-        let (stop, carried) = (AtomicBool::new(false), CarriedParts::default());
+        let (stop, carried) = (AtomicBool::new(false), FromController::default());
         let service = Service {
             busy,
             cleaned: &cleaned,
@@ -218,6 +227,10 @@ impl Agent<'_> {
                 service.carried.put(driver, end, frame.body);
                 continue;
             }
+            if let Order::Begin { start_us } = order {
+                service.carried.begin(start_us);
+                continue;
+            }
             if matches!(order, Order::Trial { .. } | Order::Drive(_)) {
                 let idle = work.as_ref().is_none_or(ScopedJoinHandle::is_finished);
                 if service.busy || !idle {
@@ -252,9 +265,11 @@ impl Agent<'_> {
                 service.stop.store(true, Ordering::Relaxed);
                 return Ok(true);
             }
-            Order::Trial { .. } | Order::Drive(_) | Order::Carried { .. } | Order::Dial(_) => {
-                (Answer::Busy, Vec::new())
-            }
+            Order::Trial { .. }
+            | Order::Drive(_)
+            | Order::Carried { .. }
+            | Order::Begin { .. }
+            | Order::Dial(_) => (Answer::Busy, Vec::new()),
             Order::Remove if busy => (Answer::Busy, Vec::new()),
             Order::Remove => (or_refused(self.remove(cleaned)), Vec::new()),
         };
@@ -270,7 +285,15 @@ impl Agent<'_> {
                 header,
                 trial,
                 drivers,
-            } => self.perform(&header, trial, &drivers, service),
+                guests_before,
+            } => {
+                let part = PartHere {
+                    trial,
+                    drivers,
+                    guests_before,
+                };
+                self.perform(&header, &part, service)
+            }
             Order::Drive(order) => self.drive(&order, service.stop),
             _ => return,
         };
@@ -289,11 +312,10 @@ impl Agent<'_> {
     fn perform(
         &self,
         header: &RunHeader,
-        trial: u32,
-        drivers: &[DriverPlace],
+        part: &PartHere,
         service: &Service<'_>,
     ) -> Result<(Answer, Vec<u8>), AgentError> {
-        let answer = match self.trial(header, trial, drivers, service) {
+        let answer = match self.trial(header, part, service) {
             Ok(Some((_, Outcome::Failed))) if is_full(&self.directory) => Answer::DiskFull {
                 words: "the trial failed".to_owned(),
             },
@@ -336,11 +358,16 @@ impl Agent<'_> {
     fn trial(
         &self,
         header: &RunHeader,
-        trial: u32,
-        drivers: &[DriverPlace],
+        part: &PartHere,
         service: &Service<'_>,
     ) -> Result<Option<(Vec<u8>, Outcome)>, AgentError> {
-        let drivers: Vec<RelayedDriver<'_>> = drivers
+        let start = RelayedStart {
+            bus: self.bus,
+            told: service.carried,
+            stop: service.stop,
+        };
+        let drivers: Vec<RelayedDriver<'_>> = part
+            .drivers
             .iter()
             .map(|place| RelayedDriver {
                 place,
@@ -360,10 +387,14 @@ impl Agent<'_> {
             changes: PlanChanges::default(),
             labs: match drivers.as_slice() {
                 [] => Labs::Here,
-                drivers => Labs::DrivenFrom(drivers),
+                drivers => Labs::PartOf {
+                    drivers,
+                    start: &start,
+                    guests_before: part.guests_before,
+                },
             },
         };
-        let (directory, outcome) = match conductor.perform_one(header, trial)? {
+        let (directory, outcome) = match conductor.perform_one(header, part.trial)? {
             OneTrialEnd::Ended { directory, outcome } => (directory, Some(outcome)),
             OneTrialEnd::Stopped(directory) => (directory, None),
         };

@@ -7,7 +7,7 @@
 
 use std::{
     sync::LazyLock,
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use rookery_store::HostClock;
@@ -97,6 +97,18 @@ pub(crate) fn now_us() -> i64 {
     CLOCK.at(Instant::now())
 }
 
+/// A moment by the clock of [`now_us`]; one that has passed is now.
+pub(crate) fn instant_at(time_us: i64) -> Instant {
+    let ahead_us = u64::try_from(time_us.saturating_sub(now_us())).unwrap_or(0);
+    Instant::now() + Duration::from_micros(ahead_us)
+}
+
+/// The time of a moment that lies ahead, by the same clock.
+pub(crate) fn time_of(moment: Instant) -> i64 {
+    let until = moment.saturating_duration_since(Instant::now());
+    now_us().saturating_add(i64::try_from(until.as_micros()).unwrap_or(i64::MAX))
+}
+
 /// A clock that nobody sets.
 struct SteadyClock {
     /// When it began by the wall clock, microseconds since 1970.
@@ -124,8 +136,6 @@ impl SteadyClock {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn trip(sent_us: i64, there_us: i64, received_us: i64) -> RoundTrip {

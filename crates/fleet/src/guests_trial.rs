@@ -8,13 +8,12 @@ use std::{
         mpsc::{Receiver, Sender, channel},
     },
     thread::Scope,
-    time::{Duration, Instant},
 };
 
-use rookery_lab::{DrivenPart, LostDriver, PartOrder, RemoteDriver, RemoteError};
+use rookery_lab::{DrivenPart, LostDriver, PartOrder, Party, RemoteDriver, RemoteError};
 
 use crate::{
-    clock::{ClockOffset, now_us},
+    clock::{ClockOffset, instant_at, time_of},
     message::{CarriedEnd, DriveOrder, Order},
 };
 
@@ -26,6 +25,25 @@ pub(crate) struct HandedParts<'scope, 'env> {
     ended: Receiver<Ended>,
     to_us: Sender<Ended>,
     lost: Vec<LostDriver>,
+    start: Option<AwaitedStart<'env>>,
+}
+
+/// The start of the users of a trial, from its controller.
+pub(crate) struct AwaitedStart<'a> {
+    party: &'a Party<'a>,
+    asked: bool,
+    /// How far the clock of the guests' host was ahead when it was told the start, microseconds.
+    ahead_us: Option<i64>,
+}
+
+impl<'a> AwaitedStart<'a> {
+    pub(crate) fn new(party: &'a Party<'a>) -> Self {
+        Self {
+            party,
+            asked: false,
+            ahead_us: None,
+        }
+    }
 }
 
 /// A part that a driver carries.
@@ -45,6 +63,7 @@ impl<'scope, 'env> HandedParts<'scope, 'env> {
     pub(crate) fn new(
         scope: &'scope Scope<'scope, 'env>,
         drivers: &'env [&'env dyn RemoteDriver],
+        start: Option<AwaitedStart<'env>>,
     ) -> Self {
         let (to_us, ended) = channel();
         Self {
@@ -54,7 +73,36 @@ impl<'scope, 'env> HandedParts<'scope, 'env> {
             ended,
             to_us,
             lost: Vec::new(),
+            start,
         }
+    }
+
+    /// The guests' host is ready; whether its users are driven through here.
+    pub(crate) fn arrive(&mut self) -> bool {
+        let start = self.start.as_mut();
+        start.is_some_and(|start| {
+            start.asked = true;
+            start.party.arrive();
+            true
+        })
+    }
+
+    /// The order to begin, once it is asked for and all are ready; `guests` = the clock of the
+    /// guests' host by now.
+    pub(crate) fn start(&mut self, guests: ClockOffset) -> Option<Order> {
+        let waiting = |start: &&mut AwaitedStart<'_>| start.asked && start.ahead_us.is_none();
+        let awaited = self.start.as_mut().filter(waiting)?;
+        let start = awaited.party.start()?;
+        awaited.ahead_us = Some(guests.offset_us);
+        let start_us = time_of(start).saturating_add(guests.offset_us);
+        Some(Order::Begin { start_us })
+    }
+
+    /// How long after the start that they were told users began, by what is known of the clock of
+    /// the guests' host at the end, microseconds; nothing where they were told none.
+    pub(crate) fn late_us(&self, guests: Option<ClockOffset>) -> Option<i64> {
+        let told = self.start.as_ref()?.ahead_us?;
+        Some(told.saturating_sub(guests?.offset_us))
     }
 
     /// Hand a part on; `guests` = the clock of the guests' host, by which the start is told. An
@@ -155,12 +203,6 @@ fn against(driver: Option<ClockOffset>, guests: Option<ClockOffset>) -> Option<C
     })
 }
 
-/// A moment by this machine's wall clock; one that has passed is now.
-pub(crate) fn instant_at(time_us: i64) -> Instant {
-    let ahead_us = u64::try_from(time_us.saturating_sub(now_us())).unwrap_or(0);
-    Instant::now() + Duration::from_micros(ahead_us)
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
@@ -168,6 +210,7 @@ mod tests {
         path::Path,
         sync::Mutex,
         thread,
+        time::{Duration, Instant},
     };
 
     use rookery_driver::{Load, Phases};
@@ -182,7 +225,7 @@ mod tests {
     use crate::{
         bus::{Bus, in_process},
         message::{Answer, DriverPlace, read, send},
-        relay::{CarriedParts, RelayedDriver},
+        relay::{FromController, RelayedDriver},
     };
 
     const HOUR: Duration = Duration::from_secs(3_600);
@@ -253,7 +296,7 @@ mod tests {
     ) -> Vec<LostDriver> {
         let drivers = [driver];
         thread::scope(|scope| {
-            let mut parts = HandedParts::new(scope, &drivers);
+            let mut parts = HandedParts::new(scope, &drivers, None);
             loop {
                 while let Some((order, body)) = parts.ended(Some(guests)) {
                     send(bus, &order, body).expect("sent");
@@ -287,7 +330,10 @@ mod tests {
             stepped: false,
         };
         let (here, there) = in_process();
-        let (carried, run) = (CarriedParts::default(), RunId::try_from("ab12".to_owned()));
+        let (carried, run) = (
+            FromController::default(),
+            RunId::try_from("ab12".to_owned()),
+        );
         let (config, run) = (config(), run.expect("valid"));
         let start = Instant::now() + 3 * HOUR;
         let done = AtomicBool::new(false);

@@ -26,18 +26,20 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// The driver of this machine, for guests on another one.
 pub struct LocalDriver {
+    name: String,
     host: HostDescription,
     networks: PathBuf,
 }
 
 impl LocalDriver {
-    /// The driver on all CPUs that this process may use; `runs` is where runs are kept. What dead
-    /// controllers left of their networks there is removed.
+    /// So many drivers, at least one, that share all CPUs which this process may use; fewer where
+    /// it has fewer CPUs. `runs` is where runs are kept. What dead controllers left of their
+    /// networks there is removed.
     ///
     /// # Errors
     /// When this is not root, the machine cannot be described, or something that was left cannot be
     /// removed.
-    pub fn new(runs: &Path) -> Result<Self, CarryError> {
+    pub fn share(runs: &Path, drivers: usize) -> Result<Vec<Self>, CarryError> {
         if !is_root() {
             return Err(CarryError::NotRoot);
         }
@@ -47,16 +49,30 @@ impl LocalDriver {
             let labels = Some(rookery_guest::dead_runs_below(&networks));
             rookery_guest::clean(&CleanOptions { labels }).map_err(LabError::from)?;
         }
-        Ok(Self {
-            host: describe_host(runs)?,
-            networks,
-        })
+        let whole = describe_host(runs)?;
+        let cpus = &whole.facts.cpus;
+        let count = drivers.clamp(1, cpus.len().max(1));
+        let own = (0..count).map(|place| {
+            let mut host = whole.clone();
+            // In runs, so that threads of a core stay together.
+            let (first, last) = (place * cpus.len() / count, (place + 1) * cpus.len() / count);
+            host.facts.cpus = cpus.get(first..last).unwrap_or_default().to_vec();
+            Self {
+                name: match place {
+                    0 => NAME.to_owned(),
+                    place => format!("{NAME}-{}", place + 1),
+                },
+                host,
+                networks: networks.clone(),
+            }
+        });
+        Ok(own.collect())
     }
 }
 
 impl RemoteDriver for LocalDriver {
     fn name(&self) -> &str {
-        NAME
+        &self.name
     }
 
     fn host(&self) -> &HostDescription {

@@ -46,6 +46,13 @@ pub(crate) enum Order {
         trial: u32,
         /// Those who drive its users, through the controller; none where the agent does so itself.
         drivers: Vec<DriverPlace>,
+        /// Guests of the trial on other hosts whose numbers are before those of this one.
+        guests_before: u32,
+    },
+    /// The users of the trial that are driven through the controller begin then.
+    Begin {
+        /// When, by the agent's clock, microseconds since 1970.
+        start_us: i64,
     },
     /// Carry a part of the load of a trial.
     Drive(Box<DriveOrder>),
@@ -138,6 +145,8 @@ pub(crate) enum Answer {
         /// What could not be done, in words.
         words: String,
     },
+    /// All is ready for the users of the trial: when do they begin?
+    Ready,
     /// One of the trial's drivers is to carry a part of its load; the start is by the agent's
     /// clock.
     Carry {

@@ -1,18 +1,22 @@
-//! Drivers elsewhere, as the agent of their guests has them: through its controller.
+//! Drivers elsewhere, and the start of their users, as the agent of their guests has them: through
+//! its controller.
 
 use std::{
     collections::HashMap,
     net::IpAddr,
-    sync::{Condvar, Mutex, PoisonError},
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use rookery_lab::{DrivenPart, PartOrder, RemoteDriver, RemoteError};
+use rookery_lab::{DrivenPart, PartOrder, RemoteDriver, RemoteError, StartDecision};
 use rookery_store::{HostClock, HostDescription};
 
 use crate::{
     bus::Bus,
-    clock::now_us,
+    clock::{instant_at, time_of},
     message::{Answer, CarriedEnd, DriveOrder, DriverPlace, LEASE, send},
 };
 
@@ -21,39 +25,77 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long a part may take to end once it is to.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// What came of parts that drivers carried, until the one who waits for it takes it.
+/// What the controller told of the trial, until the one who waits for it takes it.
 #[derive(Debug, Default)]
-pub(crate) struct CarriedParts {
-    /// By driver, which carries one part at a time.
-    ends: Mutex<HashMap<String, (CarriedEnd, Vec<u8>)>>,
+pub(crate) struct FromController {
+    told: Mutex<Told>,
     came: Condvar,
 }
 
-impl CarriedParts {
+#[derive(Debug, Default)]
+struct Told {
+    /// What came of parts, by driver, which carries one part at a time.
+    ends: HashMap<String, (CarriedEnd, Vec<u8>)>,
+    /// When users begin, by the clock here.
+    start_us: Option<i64>,
+}
+
+impl FromController {
     /// Forget what no one took.
     pub(crate) fn clear(&self) {
-        self.ends
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        *self.told() = Told::default();
     }
 
     /// A part has ended; the body is what was recorded.
     pub(crate) fn put(&self, driver: String, end: CarriedEnd, body: Vec<u8>) {
-        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        ends.insert(driver, (end, body));
+        self.told().ends.insert(driver, (end, body));
         self.came.notify_all();
     }
 
-    /// The end of a driver's part, if it comes within this time.
-    fn take(&self, driver: &str, within: Duration) -> Option<(CarriedEnd, Vec<u8>)> {
-        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        let absent = |ends: &mut HashMap<String, _>| !ends.contains_key(driver);
-        let (mut ends, _) = self
+    /// The start is decided.
+    pub(crate) fn begin(&self, start_us: i64) {
+        self.told().start_us = Some(start_us);
+        self.came.notify_all();
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What `take` finds, if it comes within this time.
+    fn wait<T>(&self, within: Duration, take: impl Fn(&mut Told) -> Option<T>) -> Option<T> {
+        let mut found = None;
+        let waited = self
             .came
-            .wait_timeout_while(ends, within, absent)
+            .wait_timeout_while(self.told(), within, |told| {
+                found = take(told);
+                found.is_none()
+            })
             .unwrap_or_else(PoisonError::into_inner);
-        ends.remove(driver)
+        drop(waited);
+        found
+    }
+}
+
+/// The start that the controller decides.
+pub(crate) struct RelayedStart<'a> {
+    pub(crate) bus: &'a dyn Bus,
+    pub(crate) told: &'a FromController,
+    /// Set when the trial is to end.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl StartDecision for RelayedStart<'_> {
+    fn decide(&self) -> Instant {
+        // Without a controller the trial ends anyway.
+        let asked = send(self.bus, &Answer::Ready, Vec::new()).is_ok();
+        while asked && !self.stop.load(Ordering::Relaxed) {
+            let start = self.told.wait(LOOK, |told| told.start_us.take());
+            if let Some(start_us) = start {
+                return instant_at(start_us);
+            }
+        }
+        Instant::now()
     }
 }
 
@@ -61,7 +103,7 @@ impl CarriedParts {
 pub(crate) struct RelayedDriver<'a> {
     pub(crate) place: &'a DriverPlace,
     pub(crate) bus: &'a dyn Bus,
-    pub(crate) carried: &'a CarriedParts,
+    pub(crate) carried: &'a FromController,
 }
 
 impl RelayedDriver<'_> {
@@ -86,13 +128,11 @@ impl RemoteDriver for RelayedDriver<'_> {
     }
 
     fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {
-        let until = order.start.saturating_duration_since(Instant::now());
-        let until_us = i64::try_from(until.as_micros()).unwrap_or(i64::MAX);
         let drive = DriveOrder {
             run: order.run.clone(),
             config: order.config.clone(),
             part: order.part,
-            start_us: now_us().saturating_add(until_us),
+            start_us: time_of(order.start),
             tunnel: order.tunnel,
         };
         let driver = &self.place.name;
@@ -102,7 +142,7 @@ impl RemoteDriver for RelayedDriver<'_> {
         })?;
         let mut ending: Option<Instant> = None;
         loop {
-            if let Some((end, body)) = self.carried.take(driver, LOOK) {
+            if let Some((end, body)) = self.carried.wait(LOOK, |told| told.ends.remove(driver)) {
                 return driven(end, &body);
             }
             match ending {

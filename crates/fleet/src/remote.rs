@@ -5,7 +5,6 @@ use std::{
     net::{IpAddr, Ipv4Addr, ToSocketAddrs as _},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::Ordering,
         mpsc::{RecvTimeoutError, Sender, channel},
     },
     thread::{self, JoinHandle},
@@ -20,9 +19,9 @@ use rookery_store::{HostClock, HostDescription, Store};
 
 use crate::{
     bus::{Bus, BusError, End, Frame, NatsBus, NatsServer, Session},
-    clock::{ClockOffset, RoundTrip, now_us},
+    clock::{ClockOffset, RoundTrip, now_us, time_of},
     error::{HostError, HostFault},
-    guests_trial::HandedParts,
+    guests_trial::{AwaitedStart, HandedParts},
     hosts::HostEntry,
     message::{Answer, Build, DriveOrder, DriverPlace, Hello, LEASE, Order, read, send},
     ssh::{Connection, Ssh, quoted},
@@ -91,6 +90,17 @@ impl Drop for Keeper {
             let _ = thread.join();
         }
     }
+}
+
+/// What came of a trial.
+struct TrialAnswer {
+    answer: Answer,
+    /// The store that holds the trial, where it has ended.
+    store: Vec<u8>,
+    /// Drivers that were lost meanwhile.
+    lost: Vec<LostDriver>,
+    /// How long after the start that it was told its users began, microseconds.
+    late_us: Option<i64>,
 }
 
 /// What changes while an agent is spoken to.
@@ -200,27 +210,33 @@ impl<'a> RemoteAgent<'a> {
         }
     }
 
-    /// Have it perform a trial; what it answers then, with the store that holds the trial, and the
-    /// drivers that were lost meanwhile.
+    /// Have it perform a trial, or its part of one.
     fn trial(
         &self,
         order: TrialOrder<'_>,
         drivers: Vec<DriverPlace>,
-    ) -> Result<(Answer, Vec<u8>, Vec<LostDriver>), HostError> {
+    ) -> Result<TrialAnswer, HostError> {
         let mut state = self.state();
         state.compare_clocks(self.host)?;
         let asked = Order::Trial {
             header: Box::new(order.header.clone()),
             trial: order.trial,
             drivers,
+            guests_before: order.guests_before,
         };
         state.send(self.host, &asked, Vec::new())?;
-        let stop = || order.stop.load(Ordering::Relaxed);
         thread::scope(|scope| {
             // However it ends, the parts that drivers carry end then.
-            let mut parts = HandedParts::new(scope, order.drivers);
-            let ended = state.await_end(self.host, &stop, &mut parts);
-            ended.map(|(answer, store)| (answer, store, parts.lost()))
+            let start = AwaitedStart::new(order.start);
+            let mut parts = HandedParts::new(scope, order.drivers, Some(start));
+            let (answer, store) = state.await_end(self.host, order.stop, &mut parts)?;
+            let clock = ClockOffset::from_round_trips(&state.trips);
+            Ok(TrialAnswer {
+                answer,
+                store,
+                lost: parts.lost(),
+                late_us: parts.late_us(clock),
+            })
         })
     }
 
@@ -247,18 +263,16 @@ impl<'a> RemoteAgent<'a> {
         let mut state = self.state();
         state.compare_clocks(self.host)?;
         let ahead = ClockOffset::from_round_trips(&state.trips).map_or(0, |clock| clock.offset_us);
-        let until = order.start.saturating_duration_since(Instant::now());
-        let until_us = i64::try_from(until.as_micros()).unwrap_or(i64::MAX);
         let drive = DriveOrder {
             run: order.run.clone(),
             config: order.config.clone(),
             part: order.part,
-            start_us: now_us().saturating_add(until_us).saturating_add(ahead),
+            start_us: time_of(order.start).saturating_add(ahead),
             tunnel: order.tunnel,
         };
         state.send(self.host, &Order::Drive(Box::new(drive)), Vec::new())?;
         let ended = thread::scope(|scope| {
-            let mut parts = HandedParts::new(scope, &[]);
+            let mut parts = HandedParts::new(scope, &[], None);
             state.await_end(self.host, order.stop, &mut parts)
         });
         let later = ClockOffset::from_round_trips(&state.trips).map_or(0, |clock| clock.offset_us);
@@ -273,19 +287,14 @@ impl<'a> RemoteAgent<'a> {
     }
 
     /// The record of a trial in the store that an agent sent.
-    fn record(
-        &self,
-        order: TrialOrder<'_>,
-        store: &[u8],
-        lost: Vec<LostDriver>,
-    ) -> Result<RemoteEnd, RemoteError> {
+    fn record(&self, order: TrialOrder<'_>, answer: TrialAnswer) -> Result<RemoteEnd, RemoteError> {
         let path = order
             .scratch
             .join(format!("from-{}.sqlite", self.host.name));
         let unreadable = |words: String| RemoteError::Lost {
             reason: format!("what it sent of the trial cannot be read: {words}"),
         };
-        fs::write(&path, store).map_err(|error| unreadable(error.to_string()))?;
+        fs::write(&path, answer.store).map_err(|error| unreadable(error.to_string()))?;
         let record = Store::open_read_only(&path).and_then(|store| store.record(order.trial));
         let removed = fs::remove_file(&path);
         let record = record.map_err(|error| unreadable(error.to_string()))?;
@@ -294,7 +303,8 @@ impl<'a> RemoteAgent<'a> {
         Ok(RemoteEnd::Ended {
             record: Box::new(record),
             clock: self.host_clock(),
-            lost,
+            late_us: answer.late_us,
+            lost: answer.lost,
         })
     }
 
@@ -314,11 +324,15 @@ impl RemoteLab for RemoteAgent<'_> {
 
     fn perform(&self, order: TrialOrder<'_>) -> Result<RemoteEnd, RemoteError> {
         let drivers = self.places(order.drivers)?;
-        match self.trial(order, drivers).map_err(refused_or_lost)? {
-            (Answer::TrialEnded, store, lost) => self.record(order, &store, lost),
-            (Answer::TrialStopped, ..) => Ok(RemoteEnd::Stopped),
-            (Answer::DiskFull { words }, ..) => Ok(RemoteEnd::DiskFull { words }),
-            (other, ..) => Err(refused_or_lost(unexpected(self.host, other))),
+        let mut ended = self.trial(order, drivers).map_err(refused_or_lost)?;
+        match std::mem::replace(&mut ended.answer, Answer::TrialEnded) {
+            Answer::TrialEnded => self.record(order, ended),
+            Answer::TrialStopped => Ok(RemoteEnd::Stopped),
+            Answer::DiskFull { words } => Ok(RemoteEnd::DiskFull {
+                words,
+                lost: ended.lost,
+            }),
+            other => Err(refused_or_lost(unexpected(self.host, other))),
         }
     }
 }
@@ -486,6 +500,9 @@ impl State {
             while let Some((carried, body)) = parts.ended(now) {
                 self.send(host, &carried, body)?;
             }
+            if let Some(begin) = now.and_then(|now| parts.start(now)) {
+                self.send(host, &begin, Vec::new())?;
+            }
             if asked.elapsed() >= PING_EVERY {
                 asked = Instant::now();
                 self.ping(host)?;
@@ -502,6 +519,9 @@ impl State {
                     parts.begin(driver, *order, clock);
                 }
                 Answer::EndPart { driver } => parts.end(&driver),
+                Answer::Ready if parts.arrive() => {
+                    self.clock_from_now_on();
+                }
                 answer => return Ok((answer, frame.body)),
             }
         }

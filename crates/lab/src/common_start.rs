@@ -1,15 +1,18 @@
-//! The common start of the loads of several groups.
+//! The common start of those who put loads on together: of groups, or of hosts.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
+/// From the decision to start until the first user, where orders travel to other machines and
+/// networks are made there.
+pub(crate) const FAR_START_DELAY: Duration = Duration::from_secs(2);
+
 /// Gives all parties the same start, once each is ready or has gone.
-#[derive(Debug)]
-pub(crate) struct CommonStart {
-    /// From the last party's arrival to the start.
-    delay: Duration,
+pub(crate) struct CommonStart<'a> {
+    /// Says when to start, once none is missing.
+    decide: &'a (dyn Fn() -> Instant + Sync),
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -22,17 +25,16 @@ struct State {
 }
 
 /// One of those who start together; when it is dropped, the others no longer wait for it.
-#[derive(Debug)]
-pub(crate) struct Party<'a> {
-    common: &'a CommonStart,
+pub struct Party<'a> {
+    common: &'a CommonStart<'a>,
     ready: Mutex<bool>,
 }
 
-impl CommonStart {
-    /// For so many parties. The start lies `delay` after the last one is ready.
-    pub(crate) fn new(parties: usize, delay: Duration) -> Self {
+impl<'a> CommonStart<'a> {
+    /// For so many parties. The start is decided when none is missing, by one that waits for it.
+    pub(crate) fn new(parties: usize, decide: &'a (dyn Fn() -> Instant + Sync)) -> Self {
         Self {
-            delay,
+            decide,
             state: Mutex::new(State {
                 missing: parties,
                 start: None,
@@ -42,7 +44,7 @@ impl CommonStart {
     }
 
     /// One of them; there must be as many as were announced.
-    pub(crate) fn party(&self) -> Party<'_> {
+    pub(crate) fn party(&'a self) -> Party<'a> {
         Party {
             common: self,
             ready: Mutex::new(false),
@@ -53,47 +55,55 @@ impl CommonStart {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One party fewer is missing; the last one sets the start.
-    fn arrive(&self) -> MutexGuard<'_, State> {
+    /// One party fewer is missing.
+    fn arrive(&self) {
         let mut state = self.state();
         state.missing = state.missing.saturating_sub(1);
+        self.changed.notify_all();
+    }
+
+    /// The start, as far as none is missing.
+    fn decided(&self, state: &mut State) -> Option<Instant> {
         if state.missing == 0 && state.start.is_none() {
-            state.start = Some(Instant::now() + self.delay);
+            state.start = Some((self.decide)());
             self.changed.notify_all();
         }
-        state
+        state.start
     }
 }
 
 impl Party<'_> {
-    /// Wait until all are ready; the common start, which lies a little ahead.
-    pub(crate) fn wait(&self) -> Instant {
+    /// It is ready.
+    pub fn arrive(&self) {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = if *ready {
-            self.common.state()
-        } else {
-            *ready = true;
-            self.common.arrive()
-        };
+        if !std::mem::replace(&mut *ready, true) {
+            self.common.arrive();
+        }
+    }
+
+    /// The common start, which lies a little ahead, once all are ready.
+    #[must_use]
+    pub fn start(&self) -> Option<Instant> {
+        self.common.decided(&mut self.common.state())
+    }
+
+    /// Be ready, and wait until all are.
+    pub(crate) fn wait(&self) -> Instant {
+        self.arrive();
+        let mut state = self.common.state();
         loop {
-            if let Some(start) = state.start {
+            if let Some(start) = self.common.decided(&mut state) {
                 return start;
             }
-            state = self
-                .common
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            let changed = &self.common.changed;
+            state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
 impl Drop for Party<'_> {
     fn drop(&mut self) {
-        let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !*ready {
-            drop(self.common.arrive());
-        }
+        self.arrive();
     }
 }
 
@@ -103,9 +113,15 @@ mod tests {
 
     use super::*;
 
+    const DELAY: Duration = Duration::from_millis(200);
+
+    fn soon() -> Instant {
+        Instant::now() + DELAY
+    }
+
     #[test]
     fn all_start_together_and_no_one_waits_for_those_who_left() {
-        let common = CommonStart::new(3, Duration::from_millis(200));
+        let common = CommonStart::new(3, &soon);
         let starts: Vec<Instant> = thread::scope(|scope| {
             let waiting: Vec<_> = (0..2)
                 .map(|_| scope.spawn(|| common.party().wait()))
@@ -121,8 +137,25 @@ mod tests {
 
     #[test]
     fn who_asks_twice_has_the_same_start() {
-        let common = CommonStart::new(1, Duration::from_millis(200));
+        let common = CommonStart::new(1, &soon);
         let party = common.party();
         assert_eq!(party.wait(), party.wait());
+    }
+
+    #[test]
+    fn nothing_is_decided_while_one_is_missing_or_for_no_one() {
+        let common = CommonStart::new(2, &soon);
+        let (one, other) = (common.party(), common.party());
+        one.arrive();
+        assert_eq!(one.start(), None);
+        drop(other);
+        assert!(one.start().is_some());
+        let asked = Mutex::new(0);
+        let decide = || {
+            *asked.lock().expect("no panic") += 1;
+            soon()
+        };
+        drop(CommonStart::new(1, &decide).party());
+        assert_eq!(*asked.lock().expect("no panic"), 0);
     }
 }

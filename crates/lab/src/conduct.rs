@@ -29,6 +29,7 @@ use crate::{
     facts::{check_plan, describe_host, differences},
     far_users,
     growth::{self, Growth},
+    host_parts::check_group_hosts,
     lab_pool::{self, LabPool},
     planned::planned,
     rest::Rest,
@@ -182,8 +183,12 @@ impl Conductor<'_> {
     /// Whether this machine can run what is planned; other machines look themselves.
     fn check(&self, plan: &Plan) -> Result<(), LabError> {
         far_users::check(plan, self.labs.drivers())?;
+        check_group_hosts(
+            plan.points.iter().map(Point::hosts),
+            &self.labs.guest_hosts(),
+        )?;
         match self.labs {
-            Labs::Here | Labs::DrivenFrom(_) => {
+            Labs::Here | Labs::DrivenFrom(_) | Labs::PartOf { .. } => {
                 check_plan(plan, &self.templates)?;
                 storage::check_runs(plan, &self.runs)
             }
@@ -223,7 +228,9 @@ impl Conductor<'_> {
     fn host_of(&self, study: &Study) -> Result<HostDescription, LabError> {
         match (study.stack.simulated(), self.labs) {
             (Some(system), _) => Ok(simulated::describe_host(system)),
-            (None, Labs::Here | Labs::DrivenFrom(_)) => describe_host(&self.runs),
+            (None, Labs::Here | Labs::DrivenFrom(_) | Labs::PartOf { .. }) => {
+                describe_host(&self.runs)
+            }
             (None, Labs::Elsewhere { labs, .. }) => {
                 let first = labs.first().ok_or(LabError::NoLabLeft)?;
                 Ok(first.host().clone())
@@ -305,7 +312,7 @@ impl Conductor<'_> {
             directory: dir.path(),
         };
         spread.begin(store)?;
-        let mut standing = Standing::new(labs.len(), drivers);
+        let mut standing = Standing::new(labs, &store.header()?.plan, drivers);
         loop {
             let left = planned(store)?;
             spread.perform(store, left, &mut standing)?;
@@ -484,6 +491,7 @@ impl Conductor<'_> {
             plan,
             run: &context.dirs.run,
             host: header.host.facts.size(),
+            labs: self.labs,
             drivers,
         };
         if let Some(system) = study.stack.simulated() {

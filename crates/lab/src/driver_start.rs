@@ -41,7 +41,7 @@ impl DriverStart {
 pub(crate) fn facts(drivers: &[DriverStart]) -> Vec<Tuning> {
     let mut facts = Vec::new();
     for driver in drivers {
-        let clock = driver.clock.map(|clock| clock_text(&clock));
+        let clock = driver.clock.map(|clock| clock.to_string());
         facts.extend(clock.map(|text| fact(&format!("driver.{}.clock", driver.name), text)));
         let start = start_text(driver);
         facts.extend(start.map(|text| fact(&format!("driver.{}.start", driver.name), text)));
@@ -58,15 +58,6 @@ fn fact(name: &str, effective: String) -> Tuning {
         effective,
         at_end: String::new(),
     }
-}
-
-/// By how much users may have begun at another moment than the others.
-fn clock_text(clock: &HostClock) -> String {
-    let stepped = if clock.stepped { ", set meanwhile" } else { "" };
-    format!(
-        "{} us ahead, known to {} us{stepped}",
-        clock.offset_us, clock.bound_us
-    )
 }
 
 /// The begin of one driver; nothing where it had no users.

@@ -3,7 +3,6 @@
 use std::{
     net::IpAddr,
     path::Path,
-    sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
 
@@ -13,7 +12,13 @@ use rookery_host::RunId;
 use rookery_store::{HostClock, HostDescription, RunHeader, TrialRecord};
 use rookery_web::{Config, Part, Recording};
 
-use crate::error::LabError;
+use crate::{
+    common_start::{FAR_START_DELAY, Party},
+    error::LabError,
+};
+
+/// Until the start of users that are driven from here.
+const START_DELAY: Duration = Duration::from_millis(200);
 
 /// A trial that another machine is to perform.
 #[derive(Clone, Copy)]
@@ -22,12 +27,16 @@ pub struct TrialOrder<'a> {
     pub header: &'a RunHeader,
     /// Its number in the plan.
     pub trial: u32,
+    /// Guests of the trial on other machines whose numbers are before those of this one.
+    pub guests_before: u32,
     /// Those who drive its users; none where the machine does so itself.
     pub drivers: &'a [&'a dyn RemoteDriver],
+    /// When users begin who are driven from other machines.
+    pub start: &'a Party<'a>,
     /// Directory for files that are needed meanwhile.
     pub scratch: &'a Path,
-    /// Set when the user wants no more.
-    pub stop: &'a AtomicBool,
+    /// Whether the trial is to end.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// A lab on another machine, which performs one trial at a time.
@@ -54,6 +63,9 @@ pub enum RemoteEnd {
         record: Box<TrialRecord>,
         /// The clock of the machine meanwhile.
         clock: Option<HostClock>,
+        /// How long after the start that it was told its users began, by what is known of the
+        /// clocks at the end, microseconds; nothing where it was not told one.
+        late_us: Option<i64>,
         /// Drivers that were lost meanwhile.
         lost: Vec<LostDriver>,
     },
@@ -63,7 +75,15 @@ pub enum RemoteEnd {
     DiskFull {
         /// What could not be done, in words.
         words: String,
+        /// Drivers that were lost meanwhile.
+        lost: Vec<LostDriver>,
     },
+}
+
+/// Who decides when the users of a trial begin.
+pub trait StartDecision: Sync {
+    /// The start, which lies a little ahead; all users are ready. Now where the trial is to end.
+    fn decide(&self) -> Instant;
 }
 
 /// A driver that does not answer any more.
@@ -177,6 +197,15 @@ pub enum Labs<'a> {
     Here,
     /// The guests on this machine, their users on other machines; at least one.
     DrivenFrom(&'a [&'a dyn RemoteDriver]),
+    /// The same for a controller on another machine, of whose trial this is all, or a part.
+    PartOf {
+        /// Those who drive the users; at least one.
+        drivers: &'a [&'a dyn RemoteDriver],
+        /// The controller.
+        start: &'a dyn StartDecision,
+        /// Guests of the trial on other machines whose numbers are before those of this one.
+        guests_before: u32,
+    },
     /// The guests on other machines.
     Elsewhere {
         /// The machines; at least one.
@@ -192,8 +221,37 @@ impl<'a> Labs<'a> {
     /// guests are.
     pub(crate) fn drivers(self) -> &'a [&'a dyn RemoteDriver] {
         match self {
-            Self::DrivenFrom(drivers) | Self::Elsewhere { drivers, .. } => drivers,
+            Self::DrivenFrom(drivers)
+            | Self::PartOf { drivers, .. }
+            | Self::Elsewhere { drivers, .. } => drivers,
             Self::Here => &[],
+        }
+    }
+
+    /// The machines that groups of guests may name as their hosts.
+    pub(crate) fn guest_hosts(self) -> Vec<&'a str> {
+        match self {
+            Self::Elsewhere { labs, drivers } if !drivers.is_empty() => {
+                labs.iter().map(|lab| lab.name()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// When users begin who are all ready now: every thread of every driver must be up by then.
+    pub(crate) fn start(self) -> Instant {
+        match self {
+            Self::PartOf { start, .. } => start.decide(),
+            Self::DrivenFrom(_) => Instant::now() + FAR_START_DELAY,
+            Self::Here | Self::Elsewhere { .. } => Instant::now() + START_DELAY,
+        }
+    }
+
+    /// Guests of a trial on other machines whose numbers are before those of this one.
+    pub(crate) fn guests_before(self) -> usize {
+        match self {
+            Self::PartOf { guests_before, .. } => guests_before as usize,
+            Self::Here | Self::DrivenFrom(_) | Self::Elsewhere { .. } => 0,
         }
     }
 

@@ -159,6 +159,17 @@ pub enum LabError {
         /// Its name.
         host: String,
     },
+    /// Groups of guests name hosts, and no file of hosts is given for guests.
+    #[error("groups of the study name the hosts of their guests, and no such hosts are given")]
+    GroupsElsewhere,
+    /// A group of guests names a host that the file of hosts lacks.
+    #[error("a group names the host `{host}`, which the hosts file lacks (it has {known})")]
+    NoSuchHost {
+        /// Its name.
+        host: String,
+        /// Those that are there, in words.
+        known: String,
+    },
     /// No machine is left to perform trials.
     #[error("no host is left to perform the trials that remain")]
     NoLabLeft,
@@ -327,6 +338,7 @@ impl Diagnosis for LabError {
             Self::DriverLost { .. } => "lab::driver-lost",
             Self::Recording(_) => "lab::recording",
             Self::OtherCpus { .. } => "lab::other-cpus",
+            Self::GroupsElsewhere | Self::NoSuchHost { .. } => "lab::group-host",
             Self::NoLabLeft => "lab::no-lab-left",
             Self::Elsewhere { .. } => "lab::elsewhere",
             Self::Search(error) => error.code(),
@@ -379,6 +391,13 @@ impl Diagnosis for LabError {
             Self::OtherCpus { .. } => {
                 "lend the same CPUs of every host (`cpus` in the hosts file): each trial must find \
                  the same"
+            }
+            Self::GroupsElsewhere => {
+                "name them with `--guests HOSTS.toml`, or remove `host` from [[layout.group]]"
+            }
+            Self::NoSuchHost { .. } => {
+                "write the name of one of its hosts as `host` of the [[layout.group]], or add the \
+                 host to the file of `--guests`"
             }
             Self::NoLabLeft => {
                 "`rookery run --resume` with the same `--spread HOSTS.toml` or `--guests \

@@ -16,7 +16,7 @@ use rookery_guest::{LabEnd, MOST_DRIVERS, Tunnel};
 use rookery_host::RunId;
 use rookery_stats::Measurement;
 use rookery_store::Tuning;
-use rookery_study::{GuestKind, Plan, Point, Variant};
+use rookery_study::{Callers, GuestGroup, GuestKind, Plan, Point, Variant};
 use rookery_web::{Config, Part};
 
 use crate::{
@@ -176,17 +176,32 @@ pub(crate) fn check(plan: &Plan, drivers: &[&dyn RemoteDriver]) -> Result<(), La
             "they are on this host's loopback; let guests be containers or machines",
         );
     }
-    let loaded = |point: &Point| {
-        let groups = 0..point.groups.len();
-        groups.filter(|at| point.tier_of(*at).is_none()).count()
-    };
-    if plan.points.iter().any(|point| loaded(point) > 1) {
+    let most_hosts = plan.points.iter().map(|point| point.hosts().len()).max();
+    if most_hosts.is_some_and(|hosts| hosts > drivers.len()) {
         return refuse(
-            "groups that each have users",
-            "put them into studies of their own, or drive them from this host",
+            "guests of one trial on more hosts than it has drivers",
+            "each of these hosts needs a driver of its own: a CPU of this machine, or a host of \
+             `--drivers HOSTS.toml`",
+        );
+    }
+    if plan.points.iter().any(|point| most_loaded(point) > 1) {
+        return refuse(
+            "groups that each have users on one host",
+            "give each a `host` of its own with `--guests HOSTS.toml`, put them into studies of \
+             their own, or drive them from this host",
         );
     }
     Ok(())
+}
+
+/// The most groups with users that one host has.
+fn most_loaded(point: &Point) -> usize {
+    let loaded = || {
+        let groups = point.groups.iter();
+        groups.filter(|group| group.callers == Callers::Users)
+    };
+    let with = |group: &GuestGroup| loaded().filter(|other| other.host == group.host).count();
+    loaded().map(with).max().unwrap_or(0)
 }
 
 /// The CPUs that a driver has.

@@ -20,6 +20,8 @@ pub(crate) struct GroupContext<'a> {
     pub(crate) driver_cpus: CpuSet,
     /// Guests of the groups before it.
     pub(crate) before: usize,
+    /// Guests with lower numbers than its own: those, and guests of the trial on other machines.
+    pub(crate) lower_numbers: usize,
     /// The place of the group that its guests call.
     pub(crate) tier: Option<usize>,
 }
@@ -33,6 +35,14 @@ impl GroupContext<'_> {
     /// Whether users ask its guests for work; otherwise others do.
     pub(crate) fn has_users(&self) -> bool {
         self.point.only_group().callers == Callers::Users
+    }
+
+    /// Names of its guests.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let guests = 1..=self.point.guests() as usize;
+        guests
+            .map(|place| format!("g{}", self.lower_numbers + place))
+            .collect()
     }
 
     /// Its guests among all of a trial.

@@ -329,12 +329,7 @@ fn clone_guests(
     tier: &[TierAccess],
     all_cpus: &[u32],
 ) -> Result<Vec<Box<dyn Guest>>, TrialError> {
-    let GroupContext {
-        point,
-        study,
-        before,
-        ..
-    } = group;
+    let GroupContext { point, study, .. } = group;
     let stack = match group.stack.guests().origin() {
         Origin::Cloned(stack) => stack,
         Origin::Running(stack) => return attach(group, stack),
@@ -348,7 +343,7 @@ fn clone_guests(
     };
     let place = GuestPlace {
         point,
-        before: *before,
+        before: group.lower_numbers,
         all_cpus,
     };
     let cloned = Cloned {
@@ -368,7 +363,7 @@ fn attach(
     group: &GroupContext<'_>,
     stack: &dyn RunningGuests,
 ) -> Result<Vec<Box<dyn Guest>>, TrialError> {
-    let name = format!("g{}", group.before + 1);
+    let name = format!("g{}", group.lower_numbers + 1);
     let guest = group.context.lab.attach(&name, stack.system())?;
     let reset = stack.reset(guest.as_ref());
     reset.map_err(|source| TrialError::InGuest {
@@ -403,7 +398,7 @@ fn swap_device(
 #[derive(Clone, Copy)]
 struct GuestPlace<'a> {
     point: &'a Point,
-    /// Guests of other groups before them.
+    /// Guests with lower numbers.
     before: usize,
     /// The CPUs of all guests of the trial.
     all_cpus: &'a [u32],

@@ -23,6 +23,8 @@ mod far_users;
 mod group_context;
 mod growth;
 mod guest_set;
+mod host_parts;
+mod host_records;
 mod host_settings;
 mod lab_pool;
 mod labels;
@@ -46,10 +48,11 @@ mod workloads;
 
 pub use ceiling::{CEILINGS, CeilingListener, Gauge, ceilings};
 pub use changes::{ChangeError, MOST_REPEATS, PlanChange, PlanChanges};
+pub use common_start::Party;
 pub use conduct::{Conductor, Summary};
 pub use elsewhere::{
     DrivenPart, Labs, LostDriver, PartOrder, RemoteDriver, RemoteEnd, RemoteError, RemoteLab,
-    TrialOrder,
+    StartDecision, TrialOrder,
 };
 pub use error::{LabError, TrialError};
 pub use event::{
@@ -58,6 +61,7 @@ pub use event::{
 };
 pub use facts::{check_plan, describe_host, host_facts};
 pub use far_users::own_address_towards;
+pub use host_parts::check_group_hosts;
 pub use host_settings::check_profile;
 pub use lab_pool::labels;
 pub use labels::{LabelError, MOST_TAGS, RunLabels};

@@ -15,6 +15,7 @@ use crate::{
     facts::check_plan,
     group_context::GroupContext,
     guest_set::GuestSet,
+    host_parts::check_group_hosts,
     lab_pool::LabPool,
     run_dir::RunDir,
     tiers::part_of,
@@ -57,6 +58,7 @@ impl Conductor<'_> {
         no_database: bool,
         tell: &mut dyn FnMut(Rehearsal),
     ) -> Result<(), LabError> {
+        check_group_hosts(plan.points.iter().map(Point::hosts), &[])?;
         check_plan(plan, &self.templates)?;
         if plan
             .variants
@@ -144,6 +146,7 @@ fn built<'a>(
             context,
             driver_cpus: Vec::new(),
             before,
+            lower_numbers: before,
             tier: whole.tier_of(index),
         });
         before += guests;

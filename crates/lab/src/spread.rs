@@ -1,11 +1,14 @@
 //! Trials of one run side by side on several machines.
 //!
-//! A machine performs one trial at a time. What is handed out is a block: the trials that are
+//! A machine performs one trial at a time, or its part of one: groups of guests may name machines. What is handed out is a block: the trials that are
 //! compared with each other stay on one machine. The repeats of a point go to different machines as
 //! far as there are enough, so that what machines differ by is no effect of a factor.
 
+mod places;
+mod together;
+
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::BTreeMap,
     path::Path,
     sync::{
         atomic::{AtomicBool, Ordering},
@@ -15,26 +18,23 @@ use std::{
 };
 
 use rookery_analysis::{Run, hosts};
-use rookery_store::{FleetHost, Outcome, Reason, RunHeader, Store, TrialHost, TrialRecord};
-use rookery_study::Trial;
+use rookery_store::{FleetHost, Outcome, RunHeader, Store, TrialHost, TrialRecord};
+use rookery_study::{Plan, Trial};
+
+use places::{Places, Teams};
+use together::{LostHost, TeamEnd, Together};
 
 use crate::{
     changes::{self, PlanChanges},
     clock::now,
-    elsewhere::{LostDriver, RemoteDriver, RemoteEnd, RemoteError, RemoteLab, TrialOrder},
+    elsewhere::{LostDriver, RemoteDriver, RemoteLab},
     error::LabError,
     event::{Event, Listener},
     facts::differences,
     growth,
-    planned::planned,
     rest::Rest,
     trial::{ended, failed},
 };
-
-/// The code of the reason of a trial whose machine was lost.
-const HOST_LOST: &str = "host-lost";
-/// The code of the reason of a trial whose machine had no room left for it.
-const HOST_DISK_FULL: &str = "host-disk-full";
 
 /// A run on several machines.
 pub(crate) struct Spread<'a> {
@@ -51,47 +51,43 @@ pub(crate) struct Standing<'a> {
     places: Places,
     /// Those who drive the users of one trial at a time; none where each machine does so itself.
     drivers: Vec<&'a dyn RemoteDriver>,
+    /// As many hosts as a trial of the plan has, each of which needs a driver.
+    least_drivers: usize,
 }
 
 impl<'a> Standing<'a> {
-    /// Of so many machines and these drivers, none of which is lost.
-    pub(crate) fn new(labs: usize, drivers: &[&'a dyn RemoteDriver]) -> Self {
-        let at_once = if drivers.is_empty() { labs } else { 1 };
+    /// Of these machines and drivers, none of which is lost, in a run with this plan.
+    pub(crate) fn new(
+        labs: &[&'a dyn RemoteLab],
+        plan: &Plan,
+        drivers: &[&'a dyn RemoteDriver],
+    ) -> Self {
+        let at_once = if drivers.is_empty() { labs.len() } else { 1 };
+        let names: Vec<&str> = labs.iter().map(|lab| lab.name()).collect();
         Self {
-            places: Places::new(labs, at_once),
+            places: Places::new(Teams::new(&names, &plan.points), at_once),
             drivers: drivers.to_vec(),
+            least_drivers: plan
+                .points
+                .iter()
+                .map(|point| point.hosts().len())
+                .fold(1, usize::max),
         }
     }
 }
 
-/// What a machine is to do next.
+/// What a team is to do next.
 struct Handed<'a> {
     header: Box<RunHeader>,
     trial: Trial,
     drivers: Vec<&'a dyn RemoteDriver>,
 }
 
-/// What a machine has done.
+/// What a team has done.
 struct Returned {
-    lab: usize,
+    team: usize,
     trial: Trial,
-    end: Result<RemoteEnd, RemoteError>,
-}
-
-/// Which trial is where.
-struct Places {
-    /// Most trials at a time.
-    at_once: usize,
-    /// The blocks that no machine has, in the order of the plan.
-    queue: VecDeque<Vec<Trial>>,
-    /// What is left of each machine's block.
-    own: Vec<VecDeque<Trial>>,
-    /// The trial that each machine performs.
-    at_work: Vec<Option<Trial>>,
-    /// Whether each machine answers.
-    lives: Vec<bool>,
-    /// Trials of each point that each machine was given.
-    given: Vec<HashMap<u32, u32>>,
+    end: Result<TeamEnd, LabError>,
 }
 
 impl<'a> Spread<'a> {
@@ -145,11 +141,16 @@ impl<'a> Spread<'a> {
         let study = store.header()?.study;
         let result = thread::scope(|scope| {
             let (to_us, returned) = channel();
-            let workers: Vec<Sender<Handed<'a>>> = (0..self.labs.len())
-                .map(|lab| {
+            let workers: Vec<Sender<Handed<'a>>> = standing
+                .places
+                .teams()
+                .iter()
+                .enumerate()
+                .map(|(team, members)| {
                     let (sender, handed) = channel();
                     let (to_us, rest) = (to_us.clone(), Rest::new(&study));
-                    scope.spawn(move || self.work(lab, rest, &handed, &to_us));
+                    let members = members.clone();
+                    scope.spawn(move || self.work((team, &members), rest, &handed, &to_us));
                     sender
                 })
                 .collect();
@@ -159,16 +160,19 @@ impl<'a> Spread<'a> {
         result
     }
 
-    /// One machine: what is handed to it is performed, one after another.
+    /// One team: what is handed to it is performed, one after another.
     fn work(
         &self,
-        lab: usize,
+        (team, members): (usize, &[usize]),
         mut rest: Rest,
         handed: &Receiver<Handed<'_>>,
         to: &Sender<Returned>,
     ) {
-        let Some(remote) = self.labs.get(lab) else {
-            return;
+        let labs = members.iter().filter_map(|lab| self.labs.get(*lab));
+        let together = Together {
+            labs: labs.copied().collect(),
+            stop: self.stop,
+            scratch: self.directory,
         };
         while let Ok(handed) = handed.recv() {
             let Handed {
@@ -177,14 +181,8 @@ impl<'a> Spread<'a> {
                 drivers,
             } = handed;
             rest.take(self.stop, &|_| {});
-            let end = remote.perform(TrialOrder {
-                header: &header,
-                trial: trial.id,
-                drivers: &drivers,
-                scratch: self.directory,
-                stop: self.stop,
-            });
-            if to.send(Returned { lab, trial, end }).is_err() {
+            let end = together.perform(&header, &trial, &drivers);
+            if to.send(Returned { team, trial, end }).is_err() {
                 return;
             }
         }
@@ -203,7 +201,7 @@ impl<'a> Spread<'a> {
                 if changes::make(self.changes, store, self.listener)? {
                     standing.places.follow(store)?;
                 }
-                for (lab, trial) in standing.places.next() {
+                for (team, trial) in standing.places.next() {
                     self.begin_trial(store, &trial)?;
                     let header = Box::new(store.header()?);
                     let handed = Handed {
@@ -211,22 +209,23 @@ impl<'a> Spread<'a> {
                         trial,
                         drivers: standing.drivers.clone(),
                     };
-                    let sent = workers.get(lab).map(|to| to.send(handed));
+                    let sent = workers.get(team).map(|to| to.send(handed));
                     debug_assert!(matches!(sent, Some(Ok(()))), "workers end after us");
                 }
             }
-            if standing.places.at_work.iter().all(Option::is_none) {
+            if standing.places.are_idle() {
                 return match fault {
                     Some(fault) => Err(fault),
                     None if standing.places.is_stuck() => Err(LabError::NoLabLeft),
                     None => Ok(()),
                 };
             }
-            let Ok(Returned { lab, trial, end }) = returned.recv() else {
+            let Ok(Returned { team, trial, end }) = returned.recv() else {
                 return Err(LabError::NoLabLeft);
             };
-            standing.places.end(lab);
-            if let Err(error) = self.take_in(store, standing, lab, &trial, end) {
+            standing.places.end(team);
+            let taken = end.and_then(|end| self.take_in(store, standing, team, &trial, end));
+            if let Err(error) = taken {
                 fault.get_or_insert(error);
             }
         }
@@ -250,77 +249,68 @@ impl<'a> Spread<'a> {
         &self,
         store: &mut Store,
         standing: &mut Standing<'a>,
-        lab: usize,
+        team: usize,
         trial: &Trial,
-        end: Result<RemoteEnd, RemoteError>,
+        end: TeamEnd,
     ) -> Result<(), LabError> {
-        let host = self.labs.get(lab).map_or("", |lab| lab.name()).to_owned();
-        match end {
-            Ok(RemoteEnd::Stopped) => Ok(()),
-            Ok(RemoteEnd::Ended {
+        let members = standing.places.members(team);
+        let names = members.iter().filter_map(|lab| self.labs.get(*lab));
+        let names: Vec<&str> = names.map(|lab| lab.name()).collect();
+        let of_trial = |clock| TrialHost {
+            trial: trial.id,
+            host: names.join(", "),
+            clock,
+        };
+        let drivers = match end {
+            TeamEnd::Stopped => Vec::new(),
+            TeamEnd::Ended {
                 record,
                 clock,
-                lost,
-            }) => {
-                let of_trial = TrialHost {
-                    trial: trial.id,
-                    host,
-                    clock,
-                };
-                self.end_trial(store, &of_trial, &record)?;
-                let again = match (lost.as_slice(), record.outcome) {
+                drivers,
+            } => {
+                self.end_trial(store, &of_trial(clock), &record)?;
+                let again = match (drivers.as_slice(), record.outcome) {
                     ([], Outcome::Void) => growth::retry(store, trial, self.listener)?,
                     ([], _) => None,
                     _ => growth::retry_elsewhere(store, trial, self.listener)?,
                 };
                 if let Some(again) = again {
                     // At once and there, while the block is still open.
-                    standing.places.give(lab, again);
+                    standing.places.give(team, again);
                 }
-                let drivers = &mut standing.drivers;
-                lost.into_iter()
-                    .try_for_each(|lost| self.go_on_without(store, drivers, lost))
+                drivers
             }
-            Err(RemoteError::Refused(fields)) => Err(LabError::Elsewhere { host, fields }),
-            Ok(RemoteEnd::DiskFull { words }) => {
-                let text = format!("the disk of host {host} is full: {words}");
-                standing.places.lose(
-                    lab,
-                    self.end_without(store, trial, host, HOST_DISK_FULL, &text)?,
-                );
-                Ok(())
-            }
-            Err(RemoteError::Lost { reason }) => {
-                let text = format!("host {host} was lost: {reason}");
+            TeamEnd::Without { hosts, drivers } => {
+                let again = self.end_without(store, trial, &of_trial(None), &hosts)?;
+                let lost = hosts.iter().filter_map(|host| members.get(host.place));
                 standing
                     .places
-                    .lose(lab, self.end_without(store, trial, host, HOST_LOST, &text)?);
-                Ok(())
+                    .lose(team, &lost.copied().collect::<Vec<_>>(), again);
+                drivers
             }
-        }
+        };
+        drivers
+            .into_iter()
+            .try_for_each(|lost| self.go_on_without(store, standing, lost))
     }
 
-    /// End a trial of a machine that the run goes on without; the trial again, for another one.
+    /// End a trial of machines that the run goes on without; the trial again, for others, as far
+    /// as there are any.
     fn end_without(
         &self,
         store: &mut Store,
         trial: &Trial,
-        host: String,
-        code: &str,
-        text: &str,
+        of_trial: &TrialHost,
+        lost: &[LostHost],
     ) -> Result<Option<Trial>, LabError> {
         let record = TrialRecord {
             outcome: Outcome::Void,
-            reasons: vec![Reason::new(code, text)],
+            reasons: lost.iter().map(LostHost::reason).collect(),
             ..failed("", 0.0)
         };
-        let of_trial = TrialHost {
-            trial: trial.id,
-            host,
-            clock: None,
-        };
-        self.end_trial(store, &of_trial, &record)?;
-        self.remark(store, text)?;
+        self.end_trial(store, of_trial, &record)?;
+        lost.iter()
+            .try_for_each(|lost| self.remark(store, &lost.text))?;
         growth::retry_elsewhere(store, trial, self.listener)
     }
 
@@ -328,11 +318,12 @@ impl<'a> Spread<'a> {
     fn go_on_without(
         &self,
         store: &Store,
-        drivers: &mut Vec<&dyn RemoteDriver>,
+        standing: &mut Standing<'_>,
         lost: LostDriver,
     ) -> Result<(), LabError> {
+        let drivers = &mut standing.drivers;
         drivers.retain(|driver| driver.name() != lost.host);
-        if drivers.is_empty() {
+        if drivers.len() < standing.least_drivers {
             return Err(lost.into());
         }
         let left: Vec<&str> = drivers.iter().map(|driver| driver.name()).collect();
@@ -386,120 +377,3 @@ impl<'a> Spread<'a> {
         Ok(())
     }
 }
-
-impl Places {
-    fn new(labs: usize, at_once: usize) -> Self {
-        Self {
-            at_once,
-            queue: VecDeque::new(),
-            own: vec![VecDeque::new(); labs],
-            at_work: vec![None; labs],
-            lives: vec![true; labs],
-            given: vec![HashMap::new(); labs],
-        }
-    }
-
-    /// Put a trial at the end, with the others of its block.
-    fn add(&mut self, trial: Trial) {
-        match self.queue.back_mut() {
-            Some(block) if block.last().is_some_and(|last| last.block == trial.block) => {
-                block.push(trial);
-            }
-            _ => self.queue.push_back(vec![trial]),
-        }
-    }
-
-    /// A trial for each machine that lives and is idle, as far as there are any and so many may be
-    /// performed at a time.
-    fn next(&mut self) -> Vec<(usize, Trial)> {
-        let mut idle: Vec<usize> = (0..self.own.len())
-            .filter(|lab| self.lives[*lab] && self.at_work[*lab].is_none())
-            .collect();
-        // An open block goes on before another is begun, on the machine that had the fewest trials.
-        idle.sort_by_key(|lab| {
-            (
-                self.own[*lab].is_empty(),
-                self.given[*lab].values().sum::<u32>(),
-            )
-        });
-        let mut all = Vec::new();
-        for lab in idle {
-            if self.at_work.iter().flatten().count() >= self.at_once {
-                break;
-            }
-            if self.own[lab].is_empty()
-                && let Some(block) = self.take_block(lab)
-            {
-                self.own[lab] = block.into();
-            }
-            if let Some(trial) = self.own[lab].pop_front() {
-                *self.given[lab].entry(trial.point).or_default() += 1;
-                self.at_work[lab] = Some(trial.clone());
-                all.push((lab, trial));
-            }
-        }
-        all
-    }
-
-    /// The first block whose points this machine was given the fewest trials of.
-    fn take_block(&mut self, lab: usize) -> Option<Vec<Trial>> {
-        let given = self.given.get(lab)?;
-        let count = |block: &Vec<Trial>| -> u32 {
-            block
-                .iter()
-                .map(|trial| given.get(&trial.point).copied().unwrap_or(0))
-                .sum()
-        };
-        let best = (0..self.queue.len()).min_by_key(|place| count(&self.queue[*place]))?;
-        self.queue.remove(best)
-    }
-
-    fn end(&mut self, lab: usize) {
-        self.at_work[lab] = None;
-    }
-
-    /// A trial that this machine performs next.
-    fn give(&mut self, lab: usize, trial: Trial) {
-        self.own[lab].push_front(trial);
-    }
-
-    /// A machine is gone: what it had, and the trial again, are for the others.
-    fn lose(&mut self, lab: usize, again: Option<Trial>) {
-        self.lives[lab] = false;
-        let left = std::mem::take(&mut self.own[lab]);
-        let block: Vec<Trial> = again.into_iter().chain(left).collect();
-        if !block.is_empty() {
-            self.queue.push_front(block);
-        }
-    }
-
-    /// Take in a plan that was changed: what was skipped is left out, what was added comes last.
-    fn follow(&mut self, store: &Store) -> Result<(), LabError> {
-        let planned = planned(store)?;
-        let waits = |trial: &Trial| planned.iter().any(|other| other.id == trial.id);
-        self.queue.iter_mut().for_each(|block| block.retain(waits));
-        self.queue.retain(|block| !block.is_empty());
-        self.own.iter_mut().for_each(|own| own.retain(waits));
-        let known: Vec<u32> = self
-            .queue
-            .iter()
-            .flatten()
-            .chain(self.own.iter().flatten())
-            .map(|trial| trial.id)
-            .collect();
-        for trial in planned {
-            if !known.contains(&trial.id) {
-                self.add(trial);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether trials are left and no machine.
-    fn is_stuck(&self) -> bool {
-        !self.queue.is_empty() && !self.lives.contains(&true)
-    }
-}
-
-#[cfg(test)]
-mod tests;

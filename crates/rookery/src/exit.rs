@@ -279,6 +279,8 @@ impl From<LabError> for Failure {
             | LabError::Limits(_)
             | LabError::Disk(_)
             | LabError::OtherCpus { .. }
+            | LabError::GroupsElsewhere
+            | LabError::NoSuchHost { .. }
             | LabError::NoLabLeft
             | LabError::Elsewhere { .. }
             | LabError::NothingToRehearse

@@ -58,6 +58,14 @@ pub struct HostClock {
     pub stepped: bool,
 }
 
+impl std::fmt::Display for HostClock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let stepped = if self.stepped { ", set meanwhile" } else { "" };
+        let (offset, bound) = (self.offset_us, self.bound_us);
+        write!(f, "{offset} us ahead, known to {bound} us{stepped}")
+    }
+}
+
 impl Store {
     /// Keep what is known of a host of a fleet; what was kept of it before is replaced.
     ///

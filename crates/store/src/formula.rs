@@ -90,6 +90,7 @@ fn plan() -> Plan {
             nodes: Vec::new(),
             volumes_mib: rookery_study::VolumeSizes::default(),
             callers: rookery_study::Callers::Users,
+            host: None,
         }],
     };
     let trial = |id, point, repeat| Trial {

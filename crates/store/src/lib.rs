@@ -16,6 +16,7 @@ pub mod fixture;
 mod fleet;
 #[cfg(test)]
 mod formula;
+mod host_scope;
 mod insert;
 mod journal;
 mod links;
@@ -42,6 +43,7 @@ pub use cells::CellError;
 pub use damage::Damage;
 pub use error::StoreError;
 pub use fleet::{FleetHost, HostClock, TrialHost};
+pub use host_scope::{at_host, is_of_guest, split_host};
 pub use journal::Store;
 pub use links::guest_links;
 pub use model::{

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Amount, CpuSet, Design, Load, Over, PointData, Study, Variables, Vcpus, VolumeSizes, shares,
+    values::distinct,
 };
 
 pub use wish::{ChosenTimes, WishPlan, WishTimes};
@@ -248,6 +249,9 @@ pub struct GuestGroup {
     /// Who asks its guests for work.
     #[serde(default, skip_serializing_if = "Callers::are_users")]
     pub callers: Callers,
+    /// The host that has its guests; none where all guests of a trial are on one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 /// Who asks the guests of a group for work.
@@ -405,6 +409,13 @@ impl Point {
     #[must_use]
     pub fn has_groups(&self) -> bool {
         self.groups.iter().any(|group| !group.name.is_empty())
+    }
+
+    /// The hosts that have its guests, in the order of its groups; none where one host, whichever,
+    /// has all of them.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<&str> {
+        distinct(self.groups.iter().filter_map(|group| group.host.as_deref()))
     }
 
     /// One of its groups as a point of its own, for what is done group by group.

@@ -342,7 +342,7 @@ fn write_points(out: &mut String, points: &[Point], study: &Study, width: usize)
 
 /// The groups of points that have any, one by one.
 fn write_groups(out: &mut String, plan: &Plan, width: usize) {
-    let head = [
+    let mut head = vec![
         "point",
         "group",
         "guests",
@@ -354,6 +354,8 @@ fn write_groups(out: &mut String, plan: &Plan, width: usize) {
         "driver CPUs",
         "called by",
     ];
+    let on_hosts = plan.points.iter().any(|point| !point.hosts().is_empty());
+    head.extend(on_hosts.then_some("host"));
     let mut rows = Vec::new();
     for point in plan.points.iter().filter(|point| point.has_groups()) {
         for (index, (part, study)) in plan.parts(point).into_iter().enumerate() {
@@ -366,7 +368,7 @@ fn write_groups(out: &mut String, plan: &Plan, width: usize) {
                 [] => "-".to_owned(),
                 cpus => cpu_list(cpus),
             };
-            rows.push(vec![
+            let mut row = vec![
                 point.id.to_string(),
                 printable(&group.name, 40),
                 format!("{} x {} vCPU", group.guests, group.vcpus),
@@ -377,7 +379,10 @@ fn write_groups(out: &mut String, plan: &Plan, width: usize) {
                 pins_of(&part),
                 driver,
                 caller,
-            ]);
+            ];
+            let host = group.host.as_deref().unwrap_or("-");
+            row.extend(on_hosts.then(|| printable(host, 40)));
+            rows.push(row);
         }
     }
     if rows.is_empty() {
@@ -387,7 +392,8 @@ fn write_groups(out: &mut String, plan: &Plan, width: usize) {
     let shown = rows.len().min(ROWS_SHOWN);
     let count = rows.len();
     rows.truncate(shown);
-    out.push_str(&Table::new(head.map(str::to_owned).to_vec(), rows).render(width));
+    let head = head.into_iter().map(str::to_owned).collect();
+    out.push_str(&Table::new(head, rows).render(width));
     write_more(out, count, ROWS_SHOWN, "rows");
     out.push('\n');
 }

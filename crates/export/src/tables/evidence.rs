@@ -10,7 +10,10 @@ pub(super) const RESOURCES: Table = Table {
     row: "sample of the host, the driver or a guest",
     columns: &[
         whole("trial", "Number of the trial."),
-        text("subject", "`host`, `driver` or the name of a guest."),
+        text(
+            "subject",
+            "`host`, `driver` or the name of a guest; `host@b` of one of several hosts of a trial.",
+        ),
         number("at_s", "When, since the common start; negative before it."),
         number("cpu_cores", "Cores used since the sample before."),
         whole("memory_bytes", "Resident memory."),

@@ -27,7 +27,10 @@ pub(super) const TRIAL_HOSTS: Table = Table {
     row: "trial that a host of a fleet performed",
     columns: &[
         whole("trial", "Number of the trial."),
-        text("host", "Name of the host in the hosts file."),
+        text(
+            "host",
+            "Name of the host in the hosts file; of several hosts of one trial, all names.",
+        ),
         number(
             "clock_offset_ms",
             "How far its clock was ahead of the controller's.",

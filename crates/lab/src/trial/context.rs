@@ -4,7 +4,11 @@ use rookery_host::RunId;
 use rookery_stats::HostSize;
 use rookery_study::{Plan, Point, Study, Trial};
 
-use crate::{context::LabContext, elsewhere::NumberedDriver, group_context::GroupContext};
+use crate::{
+    context::LabContext,
+    elsewhere::{Labs, NumberedDriver},
+    group_context::GroupContext,
+};
 
 /// Everything that the trials of one run share. The context is that of the first lab.
 #[derive(Clone, Copy)]
@@ -14,6 +18,8 @@ pub(crate) struct TrialRunner<'a> {
     pub(crate) run: &'a RunId,
     /// The machine.
     pub(crate) host: HostSize,
+    /// Where trials are performed.
+    pub(crate) labs: Labs<'a>,
     /// Drivers on other machines; none where users are driven from this one.
     pub(crate) drivers: &'a [NumberedDriver<'a>],
 }
@@ -46,8 +52,7 @@ impl<'a> TrialContext<'a> {
     /// Names of the guests that those of a group call.
     pub(crate) fn names_of_tier(&self, group: &GroupContext<'_>) -> Vec<String> {
         let tier = group.tier.and_then(|tier| self.groups.get(tier));
-        let numbers = tier.into_iter().flat_map(GroupContext::range);
-        numbers.map(|index| format!("g{}", index + 1)).collect()
+        tier.into_iter().flat_map(GroupContext::names).collect()
     }
 
     /// The groups that have users.

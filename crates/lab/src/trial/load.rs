@@ -1,6 +1,11 @@
 //! The load of a trial, and what is seen beside it.
 
-use std::{collections::BTreeSet, sync::atomic::Ordering, thread, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::atomic::Ordering,
+    thread,
+    time::{Duration, Instant},
+};
 
 use rookery_cast::count_u32;
 use rookery_driver::{DriverError, Phases};
@@ -24,11 +29,6 @@ use crate::{
 
 /// Time between two samples of resources.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
-
-/// Until the start of users that are driven from here.
-const START_DELAY: Duration = Duration::from_millis(200);
-/// The same from other machines: orders travel, and networks are made there.
-const FAR_START_DELAY: Duration = Duration::from_secs(2);
 
 /// Put the loads of all groups on while watching the guests: one that dies ends the load.
 ///
@@ -66,7 +66,7 @@ pub(crate) fn observe(
     let (measured, mut seen) = samplers
         .run(guests.guests_mut(), runner.context.stop, |state| {
             told.started();
-            drive_all(&loads, start_delay(runner), state, &told)
+            drive_all(&loads, &|| runner.labs.start(), state, &told)
         })
         .map_err(LabError::Sampling)?;
     let mut measured = measured?;
@@ -88,15 +88,6 @@ fn cpus_of(trial: &TrialContext<'_>, drivers: &[u32]) -> Vec<u32> {
     let of_guests = guests.flat_map(|guest| guest.cpus().to_vec());
     let all: BTreeSet<u32> = of_guests.chain(drivers.iter().copied()).collect();
     all.into_iter().collect()
-}
-
-/// From the decision to start until the first user: every thread of every driver must be up by then.
-fn start_delay(runner: &TrialRunner<'_>) -> Duration {
-    if runner.drivers.is_empty() {
-        START_DELAY
-    } else {
-        FAR_START_DELAY
-    }
 }
 
 /// The load of each group that has users.
@@ -133,11 +124,11 @@ fn loads<'l>(
 /// Put all loads on at one common start.
 fn drive_all(
     loads: &[Box<dyn TrialLoad + '_>],
-    start_delay: Duration,
+    decide: &(dyn Fn() -> Instant + Sync),
     state: &LoadState,
     told: &LoadReporter<'_>,
 ) -> Result<Vec<Measurement>, Failure> {
-    let start = &CommonStart::new(loads.len(), start_delay);
+    let start = &CommonStart::new(loads.len(), decide);
     let all: Vec<Result<Measurement, Failure>> = thread::scope(|scope| {
         let drivers = loads.iter().enumerate().map(|(place, load)| {
             scope.spawn(move || {

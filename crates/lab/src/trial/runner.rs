@@ -79,6 +79,7 @@ impl<'a> TrialRunner<'a> {
                 context: *context,
                 driver_cpus: point.driver_cpus(index, &self.plan.driver_cpus),
                 before,
+                lower_numbers: self.labs.guests_before() + before,
                 tier: point.tier_of(index),
             });
             before += guests;

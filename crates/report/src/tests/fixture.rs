@@ -120,6 +120,7 @@ fn plan(repeats: u32) -> Plan {
             nodes: Vec::new(),
             volumes_mib: rookery_study::VolumeSizes::default(),
             callers: rookery_study::Callers::Users,
+            host: None,
         }],
     };
     let trials =

@@ -73,9 +73,9 @@ fn refused(errors: Vec<HostError>) -> Failure {
     Failure::from_errors(Code::Host, &errors)
 }
 
-/// The driver of this machine, for guests on other ones; `runs` is where runs are kept.
-pub(crate) fn local_driver(runs: &Path) -> Result<LocalDriver, Failure> {
-    LocalDriver::new(runs).map_err(|error| Failure::from_error(Code::Host, &error))
+/// So many drivers of this machine, for guests on other ones; `runs` is where runs are kept.
+pub(crate) fn local_drivers(runs: &Path, count: usize) -> Result<Vec<LocalDriver>, Failure> {
+    LocalDriver::share(runs, count).map_err(|error| Failure::from_error(Code::Host, &error))
 }
 
 /// What a plan must know of hosts that are to perform the same trials: the CPUs of the first, and

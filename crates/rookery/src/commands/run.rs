@@ -1,15 +1,21 @@
 //! `rookery run`: from a study file to a report.
 
-use std::{env, fs, net::IpAddr, path::Path, sync::OnceLock};
+use std::{
+    env, fs,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use rookery_analysis::{
     Run, TrialData,
     search::{self, Found},
 };
+use rookery_fleet::HostsFile;
 use rookery_lab::{Conductor, Event, Labs, RemoteDriver, RemoteLab, Summary};
 use rookery_model::search::Ending;
 use rookery_store::{Store, TrialStatus};
-use rookery_study::{Measure, Over};
+use rookery_study::{Document, Layout, Measure, Over, Plan, Point};
 
 use crate::{
     cli::{LiveRunArgs, Places, RunArgs},
@@ -26,13 +32,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     let named = args.spread.as_deref().or(args.guests.as_deref());
     let lab_hosts = named.map(fleet::hosts).transpose()?;
     let driver_hosts = args.drivers.as_deref().map(fleet::hosts).transpose()?;
+    let task = Task::new(study, args)?;
+    let guest_hosts = lab_hosts.as_ref().filter(|_| args.guests.is_some());
+    let together = task.check_hosts(guest_hosts)?;
     let [at_labs, at_drivers] = fleet::agents(lab_hosts.as_ref(), driver_hosts.as_ref())?;
     let labs: Vec<&dyn RemoteLab> = at_labs.iter().map(|agent| agent as _).collect();
     let mut drivers: Vec<&dyn RemoteDriver> = at_drivers.iter().map(|agent| agent as _).collect();
     // Guests elsewhere are driven from here, unless from other machines again.
-    let own = (args.guests.is_some() && drivers.is_empty())
-        .then(|| fleet::local_driver(&args.places.runs))
-        .transpose()?;
+    let own = if args.guests.is_some() && drivers.is_empty() {
+        fleet::local_drivers(&args.places.runs, together)?
+    } else {
+        Vec::new()
+    };
     drivers.extend(own.iter().map(|driver| driver as &dyn RemoteDriver));
     let labs = match (labs.as_slice(), drivers.as_slice()) {
         ([], []) => Labs::Here,
@@ -46,13 +57,55 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
         live: Some(&args.live),
         labs,
     };
-    conduct(&args.places, &manner, |conductor| {
-        if args.resume {
-            resume(conductor, study, args)
-        } else {
-            start(conductor, Path::new(study), args)
-        }
+    conduct(&args.places, &manner, |conductor| match &task {
+        Task::Resume(left) => resume(conductor, left, args),
+        Task::Start(path, document) => start(conductor, path, document, args),
     })
+}
+
+/// What is to be run.
+enum Task {
+    /// A study, at this path.
+    Start(PathBuf, Box<Document>),
+    /// What is left of a run.
+    Resume(Box<LeftRun>),
+}
+
+/// A run that goes on.
+struct LeftRun {
+    directory: PathBuf,
+    /// The text of the file that stands for it now, if it was named by one.
+    study_now: Option<String>,
+    plan: Plan,
+}
+
+impl Task {
+    /// The study or the run that `study` names.
+    fn new(study: &str, args: &RunArgs) -> Result<Self, Failure> {
+        if args.resume {
+            return left_run(study, &args.places.runs).map(|left| Self::Resume(Box::new(left)));
+        }
+        let path = PathBuf::from(study);
+        let document = Box::new(check::load(&path, args.choice.choices())?);
+        Ok(Self::Start(path, document))
+    }
+
+    /// Whether the hosts that groups of guests name are in this file; on how many hosts a trial is
+    /// at most. No host is asked anything.
+    fn check_hosts(&self, file: Option<&HostsFile>) -> Result<usize, Failure> {
+        let wanted: Vec<Vec<&str>> = match self {
+            Self::Start(_, document) => {
+                let layouts = document.study().layouts.iter();
+                layouts.map(Layout::hosts).collect()
+            }
+            Self::Resume(left) => left.plan.points.iter().map(Point::hosts).collect(),
+        };
+        let most = wanted.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let hosts = file.iter().flat_map(|file| &file.hosts);
+        let known: Vec<&str> = hosts.map(|host| &*host.name).collect();
+        rookery_lab::check_group_hosts(wanted, &known)?;
+        Ok(most)
+    }
 }
 
 /// How a run is conducted.
@@ -148,34 +201,40 @@ pub(crate) fn log_event(event: &Event) {
     }
 }
 
-fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summary, Failure> {
-    let document = check::load(path, args.choice.choices())?;
+fn start(
+    conductor: &Conductor<'_>,
+    path: &Path,
+    document: &Document,
+    args: &RunArgs,
+) -> Result<Summary, Failure> {
     let plan = match conductor.labs {
-        Labs::Here | Labs::DrivenFrom(_) => check::plan(&document, &args.places.runs)?,
-        Labs::Elsewhere { labs, .. } => check::plan_for(&document, &fleet::facts(labs)?)?,
+        Labs::Here | Labs::DrivenFrom(_) | Labs::PartOf { .. } => {
+            check::plan(document, &args.places.runs)?
+        }
+        Labs::Elsewhere { labs, .. } => check::plan_for(document, &fleet::facts(labs)?)?,
     };
     networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
     targets::refuse_unconfirmed(&plan, &args.confirm_target)?;
     let built_in = studies::named_by(path)?.map(|study| study.file());
     let read_from = built_in.is_none().then_some(path);
-    let files = study_files::of_study(&document, &plan, read_from);
+    let files = study_files::of_study(document, &plan, read_from);
     let path = built_in.as_deref().unwrap_or(path);
     let (text, study) = (document.text(), document.study());
     Ok(conductor.start(path, text, &files, study, &plan)?)
 }
 
-/// Resume the named run; a study file stands for its newest run.
-fn resume(conductor: &Conductor<'_>, name: &str, args: &RunArgs) -> Result<Summary, Failure> {
+/// The named run; a study file stands for its newest run.
+fn left_run(name: &str, runs: &Path) -> Result<LeftRun, Failure> {
     let built_in = studies::named_by(Path::new(name))?;
     let (directory, study_now) = match built_in {
         Some(study) => (
-            rookery_lab::find_of_study(&conductor.runs, &study.file())?,
+            rookery_lab::find_of_study(runs, &study.file())?,
             Some(study.text.to_owned()),
         ),
-        None => match rookery_lab::find(&conductor.runs, name) {
+        None => match rookery_lab::find(runs, name) {
             Ok(directory) => (directory, None),
             Err(_) if Path::new(name).is_file() => (
-                rookery_lab::find_of_study(&conductor.runs, Path::new(name))?,
+                rookery_lab::find_of_study(runs, Path::new(name))?,
                 // What cannot be read as text is no study, and has changed for certain.
                 Some(fs::read_to_string(name).unwrap_or_default()),
             ),
@@ -185,10 +244,17 @@ fn resume(conductor: &Conductor<'_>, name: &str, args: &RunArgs) -> Result<Summa
     let store = report::open(&directory)?;
     study_files::refuse_changed(&store.files()?)?;
     let plan = store.header()?.plan;
-    drop(store);
-    networks::refuse_unconfirmed(&plan, &args.confirm_network)?;
-    targets::refuse_unconfirmed(&plan, &args.confirm_target)?;
-    Ok(conductor.resume(&directory, study_now.as_deref())?)
+    Ok(LeftRun {
+        directory,
+        study_now,
+        plan,
+    })
+}
+
+fn resume(conductor: &Conductor<'_>, left: &LeftRun, args: &RunArgs) -> Result<Summary, Failure> {
+    networks::refuse_unconfirmed(&left.plan, &args.confirm_network)?;
+    targets::refuse_unconfirmed(&left.plan, &args.confirm_target)?;
+    Ok(conductor.resume(&left.directory, left.study_now.as_deref())?)
 }
 
 fn interrupted(summary: &Summary) -> Failure {

@@ -93,10 +93,15 @@ pub(super) fn divide<'i>(
         }
     }
     check_groups(&groups, &paths, around.layout.span(), context);
-    // Those with users come first: the first group stands for the layout where one must.
+    // Those with users come first, on each host: the first group stands for the layout where one
+    // must.
     if roots.len() == groups.len() {
         let mut pairs: Vec<_> = roots.into_iter().zip(groups).collect();
-        pairs.sort_by_key(|(_, group)| group.tier_of.is_some());
+        let hosts: Vec<Option<String>> = pairs.iter().map(|(_, own)| own.host.clone()).collect();
+        pairs.sort_by_key(|(_, group)| {
+            let host = hosts.iter().position(|host| *host == group.host);
+            (host, group.tier_of.is_some())
+        });
         (roots, groups) = pairs.into_iter().unzip();
     }
     context.spans = outer;
@@ -249,12 +254,44 @@ fn check_groups(
             let place = span(index, "tier_of", context);
             check_tier(groups, index, front, place, context);
         }
+        check_host(groups, group, span(index, "host", context), context);
     }
     let guests: u64 = groups.iter().map(|group| u64::from(group.guests)).sum();
     if guests > u64::from(MOST_GUESTS) {
         let message = format!("the groups have {guests} guests, at most {MOST_GUESTS} are allowed");
         context.refuse::<()>(Code::TooMany, layout, message, "use fewer guests");
     }
+}
+
+/// Groups that are on several hosts name theirs, and do not call each other.
+fn check_host(
+    groups: &[LayoutGroup],
+    group: &LayoutGroup,
+    span: Range<usize>,
+    context: &mut Context,
+) {
+    let name = quoted(&group.name);
+    let front = groups
+        .iter()
+        .find(|other| group.tier_of.as_ref() == Some(&other.name));
+    let (message, help) = if group.host.is_none() && groups.iter().any(|one| one.host.is_some()) {
+        (
+            format!("the group {name} names no host, and other groups of its layout do"),
+            "write `host` in all groups of the layout, or in none",
+        )
+    } else if let Some(front) = front.filter(|front| front.host != group.host) {
+        (
+            format!(
+                "the group {name} is a tier of {}, whose guests are on another host: only what is \
+                 on one network of guests can be called",
+                quoted(&front.name)
+            ),
+            "write the same `host` in both groups",
+        )
+    } else {
+        return;
+    };
+    context.refuse::<()>(Code::Contradiction, span, message, help.to_owned());
 }
 
 fn check_tier(

@@ -7,8 +7,8 @@ use super::{
     thousandths,
 };
 use crate::{
-    BackEnd, Callers, CpuSet, GuestGroup, GuestKind, HostFacts, LabShape, Pinning, Point,
-    PointData, StackKind, Study, Variant, Vcpus,
+    BackEnd, Callers, CpuSet, DriverPlace, GuestGroup, GuestKind, HostFacts, LabShape, Pinning,
+    Point, PointData, StackKind, Study, Variant, Vcpus,
     grammar::{Context, Spans, kinds::cpu_list},
     problem::Code,
     sections::MOST_GUESTS,
@@ -88,13 +88,19 @@ fn point(
         let usable = points::usable(draft.study, group.vcpus);
         group.pins.iter().map(|pin| (pin.clone(), usable)).collect()
     };
-    let pinned: Vec<(CpuSet, Vcpus)> = groups.iter().zip(&drafts).flat_map(usable).collect();
+    let capacity_of = |host: Option<&str>| {
+        let own = groups.iter().zip(&drafts);
+        let own = own.filter(|(group, _)| group.host.as_deref() == host);
+        let pinned: Vec<(CpuSet, Vcpus)> = own.flat_map(usable).collect();
+        pins::capacity(pinned.iter().map(|(pin, vcpus)| (pin, *vcpus)))
+    };
+    let capacity_cpus = hosts_of(&drafts).into_iter().map(capacity_of).sum();
     Some(Point {
         id: 0,
         variant: variant.id,
         levels: variant.levels.clone(),
         layouts: vec![layout.name.clone()],
-        capacity_cpus: pins::capacity(pinned.iter().map(|(pin, vcpus)| (pin, *vcpus))),
+        capacity_cpus,
         groups,
         tiles,
         baseline: None,
@@ -172,6 +178,18 @@ fn draft<'a>(
     })
 }
 
+/// The hosts of these groups, in their order; one where all are on whichever.
+fn hosts_of<'d>(drafts: &[Draft<'d>]) -> Vec<Option<&'d str>> {
+    let mut hosts = Vec::new();
+    for draft in drafts {
+        let host = draft.group.host.as_deref();
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    hosts
+}
+
 /// What rules call the users of a guest: of a tier, those of its callers in equal parts.
 fn users_each(drafts: &[Draft<'_>], index: usize) -> f64 {
     let draft = &drafts[index];
@@ -213,10 +231,14 @@ fn lay(
     let tables = drafts
         .iter()
         .filter_map(|draft| match &draft.study.guest.pin {
-            Pinning::Table(rows) => Some(rows.iter().take(draft.combination.guests as usize)),
+            Pinning::Table(rows) => {
+                let rows = rows.iter().take(draft.combination.guests as usize);
+                Some(rows.map(|row| (draft.group.host.as_deref(), row.clone())))
+            }
             Pinning::Policy(_) => None,
         });
-    let mut taken: Vec<CpuSet> = tables.flatten().cloned().collect();
+    // With the host whose CPUs they are.
+    let mut taken: Vec<(Option<&str>, CpuSet)> = tables.flatten().collect();
     let mut groups = Vec::new();
     for (draft, data) in drafts.iter().zip(data) {
         context.spans = draft.spans.clone();
@@ -227,9 +249,12 @@ fn lay(
             offered,
             ..
         } = draft;
+        let host_of_group = group.host.as_deref();
+        let there = taken.iter().filter(|(host, _)| *host == host_of_group);
+        let there: Vec<CpuSet> = there.map(|(_, pin)| pin.clone()).collect();
         let cpus = pins::left_over(
             &division.guests,
-            &taken,
+            &there,
             combination.guests,
             combination.vcpus,
             study.host.overcommit,
@@ -240,9 +265,10 @@ fn lay(
             laid.pins = vec![division.guests.clone(); combination.guests as usize];
             laid.nodes = placement::nodes(false, &laid.pins, &host.places);
         } else {
-            taken.extend(laid.pins.iter().cloned());
+            taken.extend(laid.pins.iter().map(|pin| (host_of_group, pin.clone())));
         }
         laid.name = group.name.clone();
+        laid.host = group.host.clone();
         if let Some(front) = &group.tier_of {
             laid.callers = Callers::Group(front.clone());
         }
@@ -251,8 +277,22 @@ fn lay(
     groups
 }
 
-/// What holds for all groups of a point together.
+/// What holds for all groups of a point together, on each host.
 fn check_together(drafts: &[Draft<'_>], division: &Division, context: &mut Context) {
+    for host in hosts_of(drafts) {
+        let own = drafts.iter();
+        let own: Vec<&Draft<'_>> = own
+            .filter(|draft| draft.group.host.as_deref() == host)
+            .collect();
+        if division.sound {
+            check_cpus(&own, division, context);
+        }
+        check_tables(&own, context);
+    }
+}
+
+/// The CPUs of a host must carry all groups there.
+fn check_cpus(drafts: &[&Draft<'_>], division: &Division, context: &mut Context) {
     let Some(first) = drafts.first() else { return };
     context.spans = first.spans.clone();
     let all: u64 = drafts
@@ -263,17 +303,19 @@ fn check_together(drafts: &[Draft<'_>], division: &Division, context: &mut Conte
         .iter()
         .map(|draft| draft.combination.describe())
         .collect();
-    if division.sound {
-        let words = words.join(" and ");
-        points::check_total(
-            &words,
-            all,
-            "layout[0].name",
-            first.study,
-            division,
-            context,
-        );
-    }
+    let words = words.join(" and ");
+    points::check_total(
+        &words,
+        all,
+        "layout[0].name",
+        first.study,
+        division,
+        context,
+    );
+}
+
+/// Tables of pins of one host must not share CPUs.
+fn check_tables(drafts: &[&Draft<'_>], context: &mut Context) {
     for (index, draft) in drafts.iter().enumerate() {
         let Pinning::Table(rows) = &draft.study.guest.pin else {
             continue;
@@ -305,7 +347,7 @@ fn check_together(drafts: &[Draft<'_>], division: &Division, context: &mut Conte
     }
 }
 
-/// The memory of all groups together must be there.
+/// The memory of all groups of a host together must be there.
 fn check_memory(
     drafts: &[Draft<'_>],
     data: &[(u64, PointData)],
@@ -313,14 +355,16 @@ fn check_memory(
     context: &mut Context,
 ) {
     let Some(first) = drafts.first() else { return };
-    let all: u64 = drafts
-        .iter()
-        .zip(data)
-        .map(|(draft, (mib, _))| {
+    let of_host = |name: Option<&str>| -> u64 {
+        let own = drafts.iter().zip(data);
+        let own = own.filter(|(draft, _)| draft.group.host.as_deref() == name);
+        own.map(|(draft, (mib, _))| {
             let swapped = draft.study.guest.swap.host_memory_mib(*mib);
             (mib + swapped) * u64::from(draft.combination.guests)
         })
-        .sum();
+        .sum()
+    };
+    let all = hosts_of(drafts).into_iter().map(of_host).max().unwrap_or(0);
     let reserve = first.study.host.reserve_mib;
     if all.saturating_add(reserve) > host.memory_mib {
         let message = format!(
@@ -403,6 +447,15 @@ fn check_studies(variant: &Variant, layout: &Layout, spans: &[Spans], context: &
             );
             let help = "remove `hit_target`, or find the pool in a study of the group alone";
             let span = spans.nearest("workload.hit_target");
+            context.refuse::<()>(Code::Contradiction, span, message, help);
+        }
+        if group.host.is_some() && study.host.driver != DriverPlace::Elsewhere {
+            let message = format!(
+                "the group {} names the host of its guests, and the driver is where guests are",
+                quoted(&group.name)
+            );
+            let help = "write `driver = \"elsewhere\"` in [host]: this machine drives the users";
+            let span = spans.nearest("host.driver");
             context.refuse::<()>(Code::Contradiction, span, message, help);
         }
         let Some(name) = &group.tier_of else { continue };

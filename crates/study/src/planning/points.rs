@@ -211,6 +211,7 @@ pub(super) fn group(
         pins,
         volumes_mib: VolumeSizes::default(),
         callers: Callers::Users,
+        host: None,
     };
     let users = combination.users_each(offered);
     group.volumes_mib = storage::volumes_mib(study, &group, users, context);

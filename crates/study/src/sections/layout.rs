@@ -82,6 +82,8 @@ keys! {
         users: Count = Count::USERS, Optional("the users of [load]; none of a tier");
         /// Name of the group whose guests call this one: a tier, without users of its own.
         tier_of: Text = Text { most: 40, lines: false, example: "web" }, Optional("users call it");
+        /// Name of the host in the file of `--guests` that has the guests of this group; all groups of a layout name one, or none does.
+        host: Text = Text { most: 40, lines: false, example: "b" }, Optional("the host of the whole trial");
     }
 }
 
@@ -93,6 +95,7 @@ impl GroupKeys {
             vcpus: self.vcpus?,
             users: self.users,
             tier_of: self.tier_of,
+            host: self.host,
             overrides,
         })
     }
@@ -104,6 +107,7 @@ impl GroupKeys {
             vcpus: Some(group.vcpus),
             users: group.users.clone(),
             tier_of: group.tier_of.clone(),
+            host: group.host.clone(),
         }
     }
 }

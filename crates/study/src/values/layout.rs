@@ -31,6 +31,26 @@ pub struct Layout {
     pub tiles: Vec<u32>,
 }
 
+impl Layout {
+    /// The hosts that its groups name, in their order; none where guests may be on any host.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<&str> {
+        let named = self.groups.iter().filter_map(|group| group.host.as_deref());
+        distinct(named)
+    }
+}
+
+/// The different ones of these names, in their order.
+pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+    let mut all = Vec::new();
+    names.for_each(|name| {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    });
+    all
+}
+
 /// Guests of a layout that are alike, beside others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayoutGroup {
@@ -46,6 +66,9 @@ pub struct LayoutGroup {
     /// The group whose guests call it: a tier has no users of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier_of: Option<String>,
+    /// The host of its guests; none where all guests of a trial are on one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// What it says of the sections, in the order of the keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<Override>,

@@ -11,6 +11,7 @@ mod wish;
 
 pub use guest::{CpuSet, CpuTime, GuestKind, GuestShape, LabShape, Pin, Pinning, Vcpus};
 pub use host::{DriverPlace, HostUse};
+pub(crate) use layout::distinct;
 pub use layout::{Layout, LayoutGroup, Override};
 pub use load::{Load, LoadModel, LoopType, Order, Over, RampUp, SearchEnd, SearchUse, StartRate};
 pub use open_load::{Arrivals, Course, CourseStep, OpenLoad, Precision, Visit};

@@ -196,3 +196,47 @@ fn groups_that_cannot_run_together_are_refused() {
         [pinned, crowded, stacks, kinds].map(|text| plan(&text, 8).expect_err("a contradiction"));
     insta::assert_snapshot!(told.join("\n"));
 }
+
+/// The tile with a host for each of its groups, driven from elsewhere.
+fn on_hosts(shop: &str, orders: &str) -> String {
+    let tile = TILE
+        .replace("users = 20\n", &format!("users = 20\n{shop}\n"))
+        .replace("users = 4\n", &format!("users = 4\n{orders}\n"));
+    format!("{HEAD}driver = \"elsewhere\"\n{tile}")
+}
+
+#[test]
+fn groups_on_several_hosts_have_the_cpus_of_each() {
+    let text = on_hosts("host = \"a\"", "host = \"b\"");
+    let (document, plan) = planned(&text, 2);
+    let point = &plan.points[0];
+    assert_eq!(point.hosts(), ["a", "b"]);
+    // On one host of two CPUs they would share them.
+    assert_eq!(point.groups[0].pins, [vec![0], vec![1]]);
+    assert_eq!(point.groups[1].pins, [vec![0]]);
+    assert!((point.capacity_cpus - 3.0).abs() < 1e-9, "{point:?}");
+    let shown = render_plan(&plan, document.study(), 120);
+    assert!(shown.contains("host"), "{shown}");
+    let tiers = format!("{TIERS}host = \"b\"\n")
+        .replace("overcommit = 2", "overcommit = 2, driver = \"elsewhere\"")
+        .replace("users = 10\n", "users = 10\nhost = \"b\"\n");
+    let (_, plan) = planned(&tiers, 2);
+    assert_eq!(plan.points[0].hosts(), ["b"]);
+}
+
+#[test]
+fn groups_that_cannot_live_apart_are_refused() {
+    let refused = |text: &str| plan(text, 4).expect_err("refused");
+    let lacking = refused(&on_hosts("host = \"a\"", ""));
+    assert!(lacking.contains("names no host"), "{lacking}");
+    let here = on_hosts("host = \"a\"", "host = \"b\"").replace("driver = \"elsewhere\"\n", "");
+    let here = refused(&here);
+    assert!(here.contains("driver = \"elsewhere\""), "{here}");
+    let tiers =
+        format!("{TIERS}host = \"b\"\n").replace("users = 10\n", "users = 10\nhost = \"a\"\n");
+    let apart = refused(&tiers);
+    assert!(
+        apart.contains("is a tier of `web`, whose guests are on another host"),
+        "{apart}"
+    );
+}

@@ -344,6 +344,7 @@ fn tile(kind: GuestKind) -> impl Strategy<Value = Layout> {
                             .and_then(|users| users.first().cloned())
                             .filter(|_| !is_tier),
                         tier_of: is_tier.then(|| "group 0".to_owned()),
+                        host: tier.then(|| "b".to_owned()),
                         overrides,
                     }
                 });

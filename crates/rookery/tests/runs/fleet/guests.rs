@@ -17,7 +17,7 @@ use crate::common::{Place, assert_host_as, code, host_state, root_tests, text};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Wait until users are driven from here: their threads have a network of their own.
-fn await_users() {
+pub(super) fn await_users() {
     let began = Instant::now();
     let driven = || {
         let networks = fs::read_dir("/run/rookery/netns").into_iter().flatten();

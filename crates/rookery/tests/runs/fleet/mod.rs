@@ -1,6 +1,7 @@
 //! `rookery fleet` on pretend hosts.
 
 mod drivers;
+mod groups;
 mod guests;
 mod hosts;
 mod nats;

@@ -15,9 +15,18 @@ fn trial(id: u32, point: u32, block: u32) -> Trial {
     }
 }
 
+/// Machines alone.
+fn teams(labs: usize) -> Teams {
+    Teams {
+        members: (0..labs).map(|lab| vec![lab]).collect(),
+        alone: labs,
+        of_point: HashMap::new(),
+    }
+}
+
 /// Machines that have these trials to perform, so many at a time.
 fn places(labs: usize, at_once: usize, left: Vec<Trial>) -> Places {
-    let mut places = Places::new(labs, at_once);
+    let mut places = Places::new(teams(labs), at_once);
     left.into_iter().for_each(|trial| places.add(trial));
     places
 }
@@ -71,7 +80,7 @@ fn what_a_lost_machine_had_is_for_the_others() {
     let mut places = places(2, 2, left);
     assert_eq!(ids(&places.next()), [(0, 1), (1, 3)]);
     places.end(0);
-    places.lose(0, Some(trial(4, 1, 1)));
+    places.lose(0, &[0], Some(trial(4, 1, 1)));
     places.end(1);
     assert_eq!(ids(&places.next()), [(1, 4)]);
     places.end(1);
@@ -79,7 +88,7 @@ fn what_a_lost_machine_had_is_for_the_others() {
     places.end(1);
     assert!(places.next().is_empty() && !places.is_stuck());
     places.add(trial(5, 1, 3));
-    places.lose(1, None);
+    places.lose(1, &[1], None);
     assert!(places.is_stuck());
 }
 
@@ -114,4 +123,40 @@ fn machines_whose_drivers_are_shared_take_turns_by_blocks() {
         places.end(lab);
     }
     assert_eq!(all, [(0, 1), (0, 2), (1, 3), (1, 4)]);
+}
+
+#[test]
+fn what_machines_perform_together_waits_for_all_of_them_and_no_others() {
+    // Point 2 is of machines 0 and 1 together; they are the third team.
+    let mut teams = teams(2);
+    teams.members.push(vec![0, 1]);
+    teams.of_point.insert(2, 2);
+    let mut places = Places::new(teams, 1);
+    for trial in [
+        trial(1, 1, 1),
+        trial(2, 2, 1),
+        trial(3, 1, 2),
+        trial(4, 2, 2),
+    ] {
+        places.add(trial);
+    }
+    let mut performed = Vec::new();
+    for _ in 0..3 {
+        let handed = ids(&places.next());
+        performed.extend(handed.iter().map(|(team, _)| *team));
+        places.end(handed[0].0);
+    }
+    performed.sort_unstable();
+    assert_eq!(performed, [0, 1, 2]);
+    let handed = ids(&places.next());
+    assert_eq!(handed, [(2, 4)]);
+    places.end(2);
+    places.lose(2, &[1], Some(trial(5, 2, 2)));
+    assert!(places.next().is_empty() && places.is_stuck());
+    places.add(trial(6, 1, 3));
+    assert_eq!(
+        ids(&places.next()),
+        [(0, 6)],
+        "the other machine goes on alone"
+    );
 }
