@@ -14,6 +14,7 @@ pub(crate) fn part_of(point: &Point, group: usize) -> StackPart {
             let users = front.map_or(0, |front| front.total_users());
             StackPart::Tier {
                 users: users.div_ceil(own.guests.max(1)),
+                callers: point.callers_of_each(own),
             }
         }
         Callers::Users if point.tier_of(group).is_some() => StackPart::Front,

@@ -14,6 +14,8 @@ pub enum StackPart {
     Tier {
         /// Users of all callers of one guest.
         users: u32,
+        /// Guests that call one guest, at least 1.
+        callers: u32,
     },
 }
 

@@ -98,6 +98,7 @@ impl DatabaseStack {
             profile: self.wanted.tuning,
             settings: &self.wanted.settings,
             max_in_flight: self.max_in_flight,
+            callers: 1,
         };
         requested.evaluate(point, index)
     }

@@ -14,6 +14,8 @@ pub(crate) struct RequestedSettings<'a> {
     pub(crate) settings: &'a BTreeMap<String, SettingValue>,
     /// Users that may be present, where an open load has none.
     pub(crate) max_in_flight: Option<u32>,
+    /// Guests that call one, at least 1.
+    pub(crate) callers: u32,
 }
 
 impl RequestedSettings<'_> {
@@ -36,7 +38,7 @@ impl RequestedSettings<'_> {
             // Guests that are only loaded have none; rules are written for some.
             users: f64::from(self.max_in_flight.unwrap_or(users).max(1)),
             guests: f64::from(group.guests),
-            callers: f64::from(point.callers_of_each(group)),
+            callers: f64::from(self.callers),
         };
         Tuned::evaluate(self.family, self.profile.name(), &settings, &variables)
     }

@@ -27,6 +27,8 @@ pub(in crate::stacks) struct LampSettings {
     /// Users of a guest that has none of its own: visitors that may be present, of an open load, or
     /// those of its callers.
     present: Option<u32>,
+    /// Guests that call one.
+    callers: u32,
     guest: GuestShape,
     /// What its pages can be told.
     switches: &'static [&'static str],
@@ -40,13 +42,14 @@ impl LampSettings {
         part: StackPart,
         switches: &'static [&'static str],
     ) -> Self {
-        let of_callers = match part {
-            StackPart::Tier { users } => Some(users),
-            StackPart::Whole | StackPart::Front => None,
+        let (of_callers, callers) = match part {
+            StackPart::Tier { users, callers } => (Some(users), callers),
+            StackPart::Whole | StackPart::Front => (None, 1),
         };
         Self {
             wanted: wanted.clone(),
             present: study.load.max_in_flight().or(of_callers),
+            callers,
             guest: study.guest.clone(),
             switches,
         }
@@ -63,6 +66,7 @@ impl LampSettings {
             profile: self.wanted.tuning,
             settings: &self.wanted.settings,
             max_in_flight: self.present,
+            callers: self.callers,
         };
         requested.evaluate(point, index)
     }
