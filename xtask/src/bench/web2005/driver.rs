@@ -100,7 +100,7 @@ fn measured(set: &[&str; 6], users: &str, steady_s: f64) -> Result<Value, String
         .args(["drive", "web2005", "--target", &target])
         .args(&set[..4])
         .args(["--fileset-scale", set[5], "--users", users])
-        .args(["--cpus", CLIENT_CPU, "--ramp-up", "10s", "--settle", "15s"])
+        .args(["--cpus", CLIENT_CPU, "--ramp-up", "30s", "--settle", "45s"])
         .args(["--steady", &format!("{steady_s}s"), "--json", "--quiet"]);
     let output = command
         .output()
