@@ -8,8 +8,8 @@ pub const FULL_MIB: u64 = 16;
 /// What programs say of a full disk.
 const PHRASES: [&str; 2] = ["No space left", "not enough free space"];
 
-/// Free bytes for unprivileged users on the disk of `path`; of one that is not there, on that of its
-/// nearest parent.
+/// Free bytes for unprivileged users on the disk of `path`; of one that is not there, on that of
+/// its nearest parent.
 ///
 /// # Errors
 /// What the kernel answers.

@@ -1,8 +1,9 @@
 //! Trials of one run side by side on several machines.
 //!
-//! A machine performs one trial at a time, or its part of one: groups of guests may name machines. What is handed out is a block: the trials that are
-//! compared with each other stay on one machine. The repeats of a point go to different machines as
-//! far as there are enough, so that what machines differ by is no effect of a factor.
+//! A machine performs one trial at a time, or its part of one: groups of guests may name machines.
+//! What is handed out is a block: the trials that are compared with each other stay on one machine.
+//! The repeats of a point go to different machines as far as there are enough, so that what
+//! machines differ by is no effect of a factor.
 
 mod places;
 mod together;

@@ -160,7 +160,8 @@ pub(super) fn run_of_image(file: &Path) -> Option<rookery_host::RunId> {
         .then(|| run_of_name(stem))?
 }
 
-/// A volume, mounted, or a device for a guest. Removed with its last guest; dropping it removes it as well.
+/// A volume, mounted, or a device for a guest. Removed with its last guest; dropping it removes it
+/// as well.
 #[derive(Debug)]
 pub struct Volume {
     name: String,

@@ -327,8 +327,8 @@ fn a_volume_that_the_host_mounts_is_no_role(_: Kind) {
     fixture.assert_no_traces("after the end");
 }
 
-/// The file, the device, the file system, the mount and the view of libvirt can fail. Of the volume of a role
-/// all of that but the mount.
+/// The file, the device, the file system, the mount and the view of libvirt can fail. Of the volume
+/// of a role all of that but the mount.
 fn a_fault_at_any_step_of_a_volume_leaves_nothing(_: Kind) {
     let mut faults = 0;
     for n in 1.. {

@@ -16,9 +16,9 @@ const TEMPORARY: &str = "postgresql/base/pgsql_tmp";
 /// What is moved to the volume of a role from the data of a clone.
 ///
 /// MariaDB is told where its log is, and would begin an empty one elsewhere: its files are moved;
-/// its directory of temporary files is a setting, and empty before its first start. PostgreSQL finds
-/// both by links, as `initdb --waldir` makes one; temporary files of sorts and joins follow theirs,
-/// temporary tables stay with the data.
+/// its directory of temporary files is a setting, and empty before its first start. PostgreSQL
+/// finds both by links, as `initdb --waldir` makes one; temporary files of sorts and joins follow
+/// theirs, temporary tables stay with the data.
 #[must_use]
 pub fn moved(engine: Engine, role: StorageRole) -> Vec<RoleMove> {
     let directory = |path: &str, name: &str| RoleMove::Directory {

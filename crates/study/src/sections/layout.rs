@@ -82,7 +82,8 @@ keys! {
         users: Count = Count::USERS, Optional("the users of [load]; none of a tier");
         /// Name of the group whose guests call this one: a tier, without users of its own.
         tier_of: Text = Text { most: 40, lines: false, example: "web" }, Optional("users call it");
-        /// Name of the host in the file of `--guests` that has the guests of this group; all groups of a layout name one, or none does.
+        /// Name of the host in the file of `--guests` that has the guests of this group; all groups
+        /// of a layout name one, or none does.
         host: Text = Text { most: 40, lines: false, example: "b" }, Optional("the host of the whole trial");
     }
 }

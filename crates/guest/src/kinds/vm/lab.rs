@@ -105,8 +105,8 @@ impl VmGuests {
         Ok(base.insert(built).clone())
     }
 
-    /// Its storage: its disk lies on the volume, if there is one, and each role has a disk. Limits are the emulator's matter,
-    /// not that of a control group: no device has to be found.
+    /// Its storage: its disk lies on the volume, if there is one, and each role has a disk. Limits
+    /// are the emulator's matter, not that of a control group: no device has to be found.
     fn store(
         &self,
         core: &LabCore,

@@ -54,8 +54,8 @@ keys! {
         /// Directories in which the files behind the volumes lie, each on a disk of its own: guests
         /// are dealt over them in turn.
         directories: Values<PathFromRoot> = Values { kind: DIRECTORY, most: MOST_DIRECTORIES }, Optional("the run's directory");
-        /// Most reads per second of a guest from it (this and all keys below: containers and machines
-        /// only).
+        /// Most reads per second of a guest from it (this and all keys below: containers and
+        /// machines only).
         read_iops: PerSecond = PerSecond::Count, Default("\"none\"");
         /// Most writes per second of a guest to it.
         write_iops: PerSecond = PerSecond::Count, Default("\"none\"");
