@@ -34,6 +34,7 @@ settle = "300ms"
 steady = "2s"
 timeout = "{timeout}"
 repeats = 1
+retry_void = 0
 
 [stack]
 kind = "{stack}"

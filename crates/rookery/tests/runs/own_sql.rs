@@ -81,6 +81,7 @@ ramp_up = "200ms"
 settle = "300ms"
 steady = "2s"
 repeats = 1
+retry_void = 0
 
 [qos.copy]
 p95 = "5s"
