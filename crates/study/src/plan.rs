@@ -678,7 +678,8 @@ pub struct Estimate {
     pub duration: Duration,
     /// Most memory of all guests of one point, MiB.
     pub memory_mib: u64,
-    /// Disk of templates and of the largest point's clones where runs are kept, MiB.
+    /// Disk of templates and of the largest point's clones where runs are kept, MiB; of several
+    /// hosts that one which takes most.
     pub disk_mib: u64,
     /// The most that volumes of one point take in each other directory that the study names, MiB.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -102,7 +102,49 @@ pub(super) fn estimate<'p>(
         .iter()
         .filter_map(|search| search_time(variants, search))
         .sum();
-    let every: Vec<(&Point, &Study)> = all
+    let needs = hosts_of(&all).into_iter().map(|host| needs(&all, host));
+    let nothing = (Duration::ZERO, Disks::default());
+    // Hosts build their templates side by side, and all have the room that one of them needs.
+    let (templates, disks) = needs.fold(nothing, |(time, disks), own| {
+        (time.max(own.0), disks.larger(own.1))
+    });
+    Estimate {
+        duration: trials + searching + templates + ceilings(variants),
+        memory_mib: points
+            .iter()
+            .chain(largest)
+            .map(Point::total_memory_mib)
+            .max()
+            .unwrap_or(0),
+        disk_mib: disks.here_mib,
+        elsewhere_mib: disks.elsewhere_mib,
+    }
+}
+
+/// The hosts that groups of these points name; one, whichever, where they name none.
+fn hosts_of<'p>(all: &'p [Parts<'_>]) -> BTreeSet<Option<&'p str>> {
+    let groups = all.iter().flatten().map(|(point, _)| point.only_group());
+    let named: BTreeSet<_> = groups
+        .filter_map(|group| group.host.as_deref())
+        .map(Some)
+        .collect();
+    if named.is_empty() {
+        BTreeSet::from([None])
+    } else {
+        named
+    }
+}
+
+/// What the templates and guests of one host take: the time in which its templates are built, and
+/// its disks. Groups that name no host may be on any.
+fn needs(all: &[Parts<'_>], host: Option<&str>) -> (Duration, Disks) {
+    let is_there = |(point, _): &&(Point, &Study)| {
+        let named = point.only_group().host.as_deref();
+        named.is_none() || named == host
+    };
+    let own = all.iter().map(|parts| parts.iter().filter(is_there));
+    let own: Vec<Parts<'_>> = own.map(|parts| parts.cloned().collect()).collect();
+    let every: Vec<(&Point, &Study)> = own
         .iter()
         .flatten()
         .map(|(point, study)| (point, *study))
@@ -123,24 +165,12 @@ pub(super) fn estimate<'p>(
         .filter(|(_, mib)| *mib >= DATABASE_ROOT_MIB)
         .map(|_| LAMP_BUILD)
         .sum();
-    let templates_mib = roots.iter().map(|(_, mib)| mib).sum::<u64>()
-        + databases
-            .iter()
-            .map(|(_, data)| data.used_mib())
-            .sum::<u64>();
-    let clones = all.iter().map(|parts| clones(parts));
-    let disks = clones.fold(Disks::default(), Disks::larger);
-    Estimate {
-        duration: trials + searching + build + ceilings(variants) + Duration::from_secs_f64(load_s),
-        memory_mib: points
-            .iter()
-            .chain(largest)
-            .map(Point::total_memory_mib)
-            .max()
-            .unwrap_or(0),
-        disk_mib: templates_mib + machines::images_mib(&every) + disks.here_mib,
-        elsewhere_mib: disks.elsewhere_mib,
-    }
+    let clones = own.iter().map(|parts| clones(parts));
+    let mut disks = clones.fold(Disks::default(), Disks::larger);
+    disks.here_mib += roots.iter().map(|(_, mib)| mib).sum::<u64>();
+    let data = databases.iter().map(|(_, data)| data.used_mib());
+    disks.here_mib += data.sum::<u64>() + machines::images_mib(&every);
+    (build + Duration::from_secs_f64(load_s), disks)
 }
 
 /// Where the clones of all guests of a point lie.

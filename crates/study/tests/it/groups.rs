@@ -225,6 +225,18 @@ fn groups_on_several_hosts_have_the_cpus_of_each() {
 }
 
 #[test]
+fn the_disk_of_groups_on_several_hosts_is_that_of_the_fullest() {
+    let disk = |orders: &str| {
+        let (_, plan) = planned(&on_hosts("host = \"a\"", orders), 4);
+        plan.estimate.disk_mib
+    };
+    let (together, apart) = (disk("host = \"a\""), disk("host = \"b\""));
+    // Each needs its own, and the plan is for hosts that are alike.
+    assert!(apart < together, "{apart} of {together}");
+    assert!(2 * apart >= together, "{apart} of {together}");
+}
+
+#[test]
 fn groups_that_cannot_live_apart_are_refused() {
     let refused = |text: &str| plan(text, 4).expect_err("refused");
     let lacking = refused(&on_hosts("host = \"a\"", ""));
