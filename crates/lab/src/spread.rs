@@ -19,7 +19,7 @@ use std::{
 };
 
 use rookery_analysis::{Run, hosts};
-use rookery_store::{FleetHost, Outcome, RunHeader, Store, TrialHost, TrialRecord};
+use rookery_store::{FleetHost, HostClock, Outcome, RunHeader, Store, TrialHost, TrialRecord};
 use rookery_study::{Plan, Trial};
 
 use places::{Places, Teams};
@@ -257,19 +257,23 @@ impl<'a> Spread<'a> {
         let members = standing.places.members(team);
         let names = members.iter().filter_map(|lab| self.labs.get(*lab));
         let names: Vec<&str> = names.map(|lab| lab.name()).collect();
-        let of_trial = |clock| TrialHost {
-            trial: trial.id,
-            host: names.join(", "),
-            clock,
+        let of_trial = |clocks: Vec<Option<HostClock>>| -> Vec<TrialHost> {
+            let clocks = clocks.into_iter().chain(std::iter::repeat(None));
+            let hosts = names.iter().zip(clocks).map(|(host, clock)| TrialHost {
+                trial: trial.id,
+                host: (*host).to_owned(),
+                clock,
+            });
+            hosts.collect()
         };
         let drivers = match end {
             TeamEnd::Stopped => Vec::new(),
             TeamEnd::Ended {
                 record,
-                clock,
+                clocks,
                 drivers,
             } => {
-                self.end_trial(store, &of_trial(clock), &record)?;
+                self.end_trial(store, trial, &of_trial(clocks), &record)?;
                 let again = match (drivers.as_slice(), record.outcome) {
                     ([], Outcome::Void) => growth::retry(store, trial, self.listener)?,
                     ([], _) => None,
@@ -282,7 +286,7 @@ impl<'a> Spread<'a> {
                 drivers
             }
             TeamEnd::Without { hosts, drivers } => {
-                let again = self.end_without(store, trial, &of_trial(None), &hosts)?;
+                let again = self.end_without(store, trial, &of_trial(Vec::new()), &hosts)?;
                 let lost = hosts.iter().filter_map(|host| members.get(host.place));
                 standing
                     .places
@@ -301,7 +305,7 @@ impl<'a> Spread<'a> {
         &self,
         store: &mut Store,
         trial: &Trial,
-        of_trial: &TrialHost,
+        of_trial: &[TrialHost],
         lost: &[LostHost],
     ) -> Result<Option<Trial>, LabError> {
         let record = TrialRecord {
@@ -309,7 +313,7 @@ impl<'a> Spread<'a> {
             reasons: lost.iter().map(LostHost::reason).collect(),
             ..failed("", 0.0)
         };
-        self.end_trial(store, of_trial, &record)?;
+        self.end_trial(store, trial, of_trial, &record)?;
         lost.iter()
             .try_for_each(|lost| self.remark(store, &lost.text))?;
         growth::retry_elsewhere(store, trial, self.listener)
@@ -334,13 +338,17 @@ impl<'a> Spread<'a> {
     fn end_trial(
         &self,
         store: &Store,
-        host: &TrialHost,
+        trial: &Trial,
+        hosts: &[TrialHost],
         record: &TrialRecord,
     ) -> Result<(), LabError> {
-        tracing::info!(trial = host.trial, host = host.host, outcome = ?record.outcome, "trial ended");
-        store.keep_trial_host(host)?;
-        store.end_trial(host.trial, &now(), record)?;
-        (self.listener)(&ended(host.trial, record));
+        let names: Vec<&str> = hosts.iter().map(|host| host.host.as_str()).collect();
+        tracing::info!(trial = trial.id, ?names, outcome = ?record.outcome, "trial ended");
+        hosts
+            .iter()
+            .try_for_each(|host| store.keep_trial_host(host))?;
+        store.end_trial(trial.id, &now(), record)?;
+        (self.listener)(&ended(trial.id, record));
         Ok(())
     }
 
@@ -349,7 +357,15 @@ impl<'a> Spread<'a> {
     /// # Errors
     /// When the store cannot be read or written.
     pub(crate) fn compare_hosts(&self, store: &Store) -> Result<(), LabError> {
-        let host_of: BTreeMap<u32, String> = store.trial_hosts()?.into_iter().collect();
+        let mut hosts_of: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        for (trial, host) in store.trial_hosts()? {
+            hosts_of.entry(trial).or_default().push(host);
+        }
+        // What several hosts did together is held against none of them.
+        let alone = hosts_of.into_iter().filter(|(_, hosts)| hosts.len() == 1);
+        let host_of: BTreeMap<u32, String> = alone
+            .filter_map(|(trial, mut hosts)| Some((trial, hosts.pop()?)))
+            .collect();
         let run = Run::read(store)?;
         for effect in hosts::effects(&run.trials, &host_of) {
             let interval = effect.interval.map_or_else(

@@ -36,7 +36,7 @@ impl FleetHost {
     }
 }
 
-/// Which host performed a trial.
+/// A host that performed a trial, or its part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialHost {
     /// The trial.
@@ -89,12 +89,12 @@ impl Store {
         })
     }
 
-    /// Keep which host performed a trial that has begun and not ended.
+    /// Keep that a host performed a trial, or its part of one, which has begun and not ended.
     ///
     /// # Errors
     /// When there is no such trial, or the disk refuses.
     pub fn keep_trial_host(&self, host: &TrialHost) -> Result<(), StoreError> {
-        self.write("storing the host of a trial", |transaction| {
+        self.write("storing a host of a trial", |transaction| {
             transaction.execute(
                 "INSERT OR REPLACE INTO trial_hosts (trial, host, clock_offset_us, \
                  clock_bound_us, clock_stepped) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -110,12 +110,13 @@ impl Store {
         })
     }
 
-    /// Which host performed each trial, by trial; none of a run on one machine.
+    /// The trials and the hosts that performed them, by trial: several where groups of guests name
+    /// theirs; none of a run on one machine.
     ///
     /// # Errors
     /// When the table is damaged.
     pub fn trial_hosts(&self) -> Result<Vec<(u32, String)>, StoreError> {
-        let sql = "SELECT trial, host FROM trial_hosts ORDER BY trial";
+        let sql = "SELECT trial, host FROM trial_hosts ORDER BY trial, host";
         self.collect("trial_hosts", sql, [], |cells| {
             Ok((cells.small("trial")?, cells.text("host")?))
         })

@@ -25,7 +25,7 @@
 //! | `tunings` | setting of a guest | asked, effective, at the end |
 //! | `logs` | guest of a trial | tail of its log |
 //! | `hosts` | host of a fleet | what it is, as far as it was lent |
-//! | `trial_hosts` | trial that a host of a fleet performed | which, and how far its clock was ahead (NULL where it was not heard) |
+//! | `trial_hosts` | host of a fleet that performed a trial, or its part of one | which, and how far its clock was ahead (NULL where it was not heard) |
 //! | `files` | file that the study names | where it lay, its size and SHA-256 |
 //! | `pools` | point with a hit ratio to hold | the buffer pool that calibration found, and its rounds as JSON |
 //! | `notes` | remark | remarks on the whole run |

@@ -24,13 +24,10 @@ pub(super) const HOSTS: Table = Table {
 
 pub(super) const TRIAL_HOSTS: Table = Table {
     name: "trial_hosts",
-    row: "trial that a host of a fleet performed",
+    row: "host of a fleet that performed a trial, or its part of one",
     columns: &[
         whole("trial", "Number of the trial."),
-        text(
-            "host",
-            "Name of the host in the hosts file; of several hosts of one trial, all names.",
-        ),
+        text("host", "Name of the host in the hosts file."),
         number(
             "clock_offset_ms",
             "How far its clock was ahead of the controller's.",
@@ -41,6 +38,6 @@ pub(super) const TRIAL_HOSTS: Table = Table {
     ],
     source: Source::Stored {
         from: "trial_hosts",
-        order: "trial",
+        order: "trial, host",
     },
 };

@@ -71,6 +71,11 @@ pub(super) const GROUPS: Table = Table {
             "tier_of",
             "The group whose guests call it; nothing where users do.",
         ),
+        column::text(
+            "host",
+            "Name of the host in the hosts file that has its guests; nothing where one host, \
+             whichever, has those of all groups.",
+        ),
         column::whole("tiles", "How often the groups of the point are repeated."),
         column::whole("guests", "Number of its guests in all tiles."),
         column::text("kind", "Kind of its guests."),
@@ -180,6 +185,7 @@ fn groups(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> 
                 whole(u32::try_from(part).ok()),
                 optional_text(Some(group.name.as_str()).filter(|name| !name.is_empty())),
                 optional_text(tier_of),
+                optional_text(group.host.as_deref()),
                 whole(Some(point.tiles)),
                 whole(Some(group.guests)),
                 text(study.guest.kind().name()),

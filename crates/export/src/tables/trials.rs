@@ -2,7 +2,7 @@
 
 use rookery_stats::{Measurement, qos::Verdict};
 use rookery_store::{Cell, Store, TrialRecord, TrialRow, TrialStatus};
-use rookery_study::{Callers, Point};
+use rookery_study::{Callers, GuestGroup, Point};
 
 use super::{ms, number, operations::times, optional_text, text, whole};
 use crate::{
@@ -97,6 +97,11 @@ pub(super) const GUESTS: Table = Table {
         column::whole("trial", "Number of the trial."),
         column::text("guest", "Name of the guest."),
         column::text("group", "Its group; nothing where guests are all alike."),
+        column::text(
+            "host",
+            "Name of the host that its group names; nothing where groups name none, see \
+             `trial_hosts`.",
+        ),
         column::text("workload", "Name of its workload."),
         column::whole("users", "Users that were assigned to it."),
         column::number("throughput_per_min", "Units of work per minute."),
@@ -127,10 +132,10 @@ fn trials(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> 
         let record = store.outline(row.trial.id)?;
         let point = points.iter().find(|point| point.id == row.trial.point);
         let label = point.map(Point::label);
-        let groups = point.map(loaded).unwrap_or_default();
+        let groups: Vec<_> = point.into_iter().flat_map(loaded).collect();
         let parts = measured_parts(record.as_ref(), groups.len());
         for (group, part) in groups.into_iter().zip(parts) {
-            let mut cells = planned(&row, group, label.as_deref());
+            let mut cells = planned(&row, group_name(group), label.as_deref());
             cells.extend(measured(record.as_ref(), part));
             visit(&cells)?;
         }
@@ -154,13 +159,15 @@ fn measured_parts(record: Option<&TrialRecord>, groups: usize) -> Vec<Part<'_>> 
         .collect()
 }
 
-/// The names of the groups of a point that have users.
-fn loaded(point: &Point) -> Vec<Option<&str>> {
+/// The groups of a point that have users.
+fn loaded(point: &Point) -> impl Iterator<Item = &GuestGroup> {
     let groups = point.groups.iter();
-    groups
-        .filter(|group| group.callers == Callers::Users)
-        .map(|group| Some(group.name.as_str()).filter(|name| !name.is_empty()))
-        .collect()
+    groups.filter(|group| group.callers == Callers::Users)
+}
+
+/// The name of a group; nothing where guests are all alike.
+fn group_name(group: &GuestGroup) -> Option<&str> {
+    Some(group.name.as_str()).filter(|name| !name.is_empty())
 }
 
 fn planned<'r>(row: &'r TrialRow, group: Option<&'r str>, label: Option<&'r str>) -> Vec<Cell<'r>> {
@@ -233,13 +240,14 @@ fn guests(store: &Store, visit: &mut RowVisitor<'_>) -> Result<(), ExportError> 
             continue;
         };
         let point = points.iter().find(|point| point.id == row.trial.point);
-        let groups = point.map(loaded).unwrap_or_default();
-        for (group, measured) in groups.into_iter().zip(record.measurements()) {
+        let groups = point.into_iter().flat_map(loaded);
+        for (group, measured) in groups.zip(record.measurements()) {
             for guest in &measured.guests {
                 visit(&[
                     whole(Some(trial)),
                     text(&guest.guest),
-                    optional_text(group),
+                    optional_text(group_name(group)),
+                    optional_text(group.host.as_deref()),
                     text(guest.counters.kind().name()),
                     whole(Some(guest.users)),
                     number(Some(guest.units_per_minute(&measured.window))),

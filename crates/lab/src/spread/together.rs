@@ -37,8 +37,8 @@ pub(super) enum TeamEnd {
     /// It was performed, well or not.
     Ended {
         record: Box<TrialRecord>,
-        /// The clock of the machine; nothing of several, whose clocks are in the record.
-        clock: Option<HostClock>,
+        /// The clock of each machine of the team, in its order, as far as it was heard.
+        clocks: Vec<Option<HostClock>>,
         drivers: Vec<LostDriver>,
     },
     /// The user stopped it.
@@ -184,10 +184,8 @@ impl Together<'_> {
         if stopped && self.stop.load(Ordering::Relaxed) || ended.iter().all(Option::is_none) {
             return Ok(TeamEnd::Stopped);
         }
-        let clock = match ended.as_slice() {
-            [Some((_, clock, _))] => *clock,
-            _ => None,
-        };
+        let clock = |end: &PartEnd| end.as_ref().and_then(|(_, clock, _)| *clock);
+        let clocks = ended.iter().map(clock).collect();
         let whole = match (parts, ended.as_mut_slice()) {
             ([], [only]) => only.take().map(|(record, ..)| record),
             _ => Some(Box::new(of_parts(parts, ended))),
@@ -195,7 +193,7 @@ impl Together<'_> {
         let record = whole.ok_or(LabError::NoLabLeft)?;
         Ok(TeamEnd::Ended {
             record,
-            clock,
+            clocks,
             drivers,
         })
     }

@@ -19,6 +19,7 @@ mod v11;
 mod v12;
 mod v13;
 mod v14;
+mod v15;
 mod v6;
 mod v7;
 mod v8;
@@ -43,6 +44,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     v12::MIGRATION,
     v13::MIGRATION,
     v14::MIGRATION,
+    v15::MIGRATION,
 ];
 /// The schema of version [`OLDEST`].
 pub(crate) const BASE: &str = include_str!("v5.sql");

@@ -216,6 +216,35 @@ fn an_earlier_store_of_a_foreign_shape_is_refused_before_anything_is_done() {
     }
 }
 
+#[test]
+fn hosts_of_a_trial_that_stood_in_one_row_have_rows_of_their_own() {
+    let store = Connection::open_in_memory().expect("a database");
+    schema::install(&store, 14).expect("made");
+    store
+        .execute_batch(
+            "PRAGMA user_version = 14;
+            INSERT INTO points (point, variant, levels, layouts, guests, vcpus, users, memory_mib,
+                database) VALUES (1, 1, '', 'one', 1, 1, 1, 1, '');
+            INSERT INTO trials (trial, point, repeat, block, seed, purpose, status, attempts)
+                VALUES (1, 1, 1, 1, '1', 'study', 'done', 1), (2, 1, 2, 2, '2', 'study', 'done', 1);
+            INSERT INTO trial_hosts VALUES (1, 'c', -7, 3, 0), (2, 'a, b', NULL, NULL, NULL);
+            INSERT INTO tunings VALUES
+                (2, 0, 'host', 'host.b.clock', '', '-5 us ahead, known to 12 us, set meanwhile', '');",
+        )
+        .expect("filled");
+    let migrated = migrate(&store, MIGRATIONS).expect("migrated");
+    migrated.commit().expect("committed");
+    let mut rows = store
+        .prepare(
+            "SELECT concat_ws(' ', trial, host, clock_offset_us, clock_bound_us, clock_stepped)
+            FROM trial_hosts",
+        )
+        .expect("valid");
+    let rows = rows.query_map([], |row| row.get(0)).expect("rows");
+    let rows: Vec<String> = rows.map(|row| row.expect("text")).collect();
+    assert_eq!(rows, ["1 c -7 3 0", "2 a", "2 b -5 12 1"]);
+}
+
 /// Changes a shape, fills it, and drops what was: every kind of step.
 static TEST: &[Migration] = &[Migration {
     steps: &[
