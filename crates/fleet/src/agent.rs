@@ -337,20 +337,18 @@ impl Agent<'_> {
     ) -> Result<(Answer, Vec<u8>), AgentError> {
         let lent = self.lent.cpus.as_ref();
         let foreign = |cpu: &&u32| lent.is_some_and(|lent| !lent.contains(cpu));
-        if order.config.cpus.iter().any(|cpu| foreign(&cpu)) {
+        let mut cpus = order.groups.iter().flat_map(|group| &group.config.cpus);
+        if cpus.any(|cpu| foreign(&cpu)) {
             return Err(AgentError::Cpus(Errno::PERM));
         }
         let part = CarriedPart {
-            run: &order.run,
-            config: &order.config,
-            part: order.part,
+            groups: &order.groups,
             start: instant_at(order.start_us),
-            tunnel: order.tunnel,
             networks: &self.directory.join(DRIVERS),
             stop,
         };
-        let recording = part.carry()?;
-        let body = serde_json::to_vec(&recording).map_err(LabError::from)?;
+        let recordings = part.carry()?;
+        let body = serde_json::to_vec(&recordings).map_err(LabError::from)?;
         Ok((Answer::Driven, body))
     }
 

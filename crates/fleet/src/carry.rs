@@ -3,34 +3,30 @@
 use std::{
     net::{SocketAddr, TcpStream},
     path::Path,
-    sync::atomic::AtomicBool,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
 use rookery_diagnosis::Diagnosis;
+use rookery_driver::DriverError;
 use rookery_guest::{DriverNetwork, TUNNEL_PORT, Tunnel};
-use rookery_host::{RunId, in_netns};
-use rookery_lab::LabError;
-use rookery_web::{Config, Part, Recording};
+use rookery_host::in_netns;
+use rookery_lab::{GroupPart, LabError};
+use rookery_web::{Config, Recording};
 
 /// How long the first guest may take to accept a connection through a tunnel.
 const REACH: Duration = Duration::from_secs(2);
 
 /// What a part of a load needs to be carried.
 pub(crate) struct CarriedPart<'a> {
-    /// The run of the guests.
-    pub(crate) run: &'a RunId,
-    /// The whole load, with the CPUs of this part.
-    pub(crate) config: &'a Config,
-    /// The part.
-    pub(crate) part: Part,
+    /// What of each group of guests is to be carried.
+    pub(crate) groups: &'a [GroupPart],
     /// When users begin.
     pub(crate) start: Instant,
-    /// How the guests are reached where they are on a network of their own.
-    pub(crate) tunnel: Option<Tunnel>,
-    /// Where what must be kept of the network lies.
+    /// Where what must be kept of networks lies.
     pub(crate) networks: &'a Path,
-    /// Set when the load is to end.
+    /// Set when the load is to end; set here where the part of one group fails.
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -85,29 +81,65 @@ impl Diagnosis for CarryError {
 }
 
 impl CarriedPart<'_> {
-    /// Carry it to its end.
+    /// Carry it to its end; what was recorded of each group.
     ///
     /// # Errors
-    /// When the guests cannot be reached or the load not be put on; nothing of the network stays.
-    pub(crate) fn carry(&self) -> Result<Recording, CarryError> {
-        let network = match self.tunnel {
-            None => None,
-            Some(_) if !is_root() => return Err(CarryError::NotRoot),
-            Some(tunnel) => {
-                let made = tunnel.make_driver_network(self.run, self.networks);
-                Some(made.map_err(LabError::from)?)
+    /// When the guests cannot be reached or the load not be put on; nothing of the networks stays.
+    pub(crate) fn carry(&self) -> Result<Vec<Recording>, CarryError> {
+        let networks = self.make_networks()?;
+        let network_of = |group: &GroupPart| {
+            let tunnel = group.tunnel?;
+            let made = networks.iter().find(|(made, _)| *made == tunnel);
+            made.map(|(_, network)| network.path())
+        };
+        let mut configs = Vec::new();
+        for group in self.groups {
+            let network = network_of(group);
+            if let (Some(path), Some(guest)) = (&network, group.config.assignments.first()) {
+                reach(path, guest.target)?;
             }
-        };
-        let network = network.as_ref().map(DriverNetwork::path);
-        if let (Some(path), Some(guest)) = (&network, self.config.assignments.first()) {
-            reach(path, guest.target)?;
+            configs.push(Config {
+                network,
+                ..group.config.clone()
+            });
         }
-        let config = Config {
-            network,
-            ..self.config.clone()
-        };
-        let recording = rookery_web::run_part(&config, self.part, self.start, self.stop, &|_| {});
-        Ok(recording.map_err(LabError::Driver)?)
+        let recorded: Vec<Result<Recording, DriverError>> = thread::scope(|scope| {
+            let parts = self.groups.iter().zip(&configs);
+            let threads = parts.map(|(group, config)| {
+                scope.spawn(move || {
+                    let recorded =
+                        rookery_web::run_part(config, group.part, self.start, self.stop, &|_| {});
+                    self.stop.fetch_or(recorded.is_err(), Ordering::Relaxed);
+                    recorded
+                })
+            });
+            let threads: Vec<_> = threads.collect();
+            let ended = threads.into_iter().map(|thread| {
+                let panicked = |_| Err(DriverError::Panicked);
+                thread.join().unwrap_or_else(panicked)
+            });
+            ended.collect()
+        });
+        let recorded: Result<Vec<Recording>, DriverError> = recorded.into_iter().collect();
+        Ok(recorded.map_err(LabError::Driver)?)
+    }
+
+    /// A network at the end of each tunnel: groups of one lab have the same.
+    fn make_networks(&self) -> Result<Vec<(Tunnel, DriverNetwork)>, CarryError> {
+        let mut networks: Vec<(Tunnel, DriverNetwork)> = Vec::new();
+        for group in self.groups {
+            let Some(tunnel) = group.tunnel else {
+                continue;
+            };
+            if !is_root() {
+                return Err(CarryError::NotRoot);
+            }
+            if networks.iter().all(|(made, _)| *made != tunnel) {
+                let network = tunnel.make_driver_network(&group.lab, self.networks);
+                networks.push((tunnel, network.map_err(LabError::from)?));
+            }
+        }
+        Ok(networks)
     }
 }
 

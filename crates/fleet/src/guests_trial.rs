@@ -125,11 +125,8 @@ impl<'scope, 'env> HandedParts<'scope, 'env> {
         let to_us = self.to_us.clone();
         self.scope.spawn(move || {
             let end = remote.drive(&PartOrder {
-                run: &order.run,
-                config: &order.config,
-                part: order.part,
+                groups: &order.groups,
                 start,
-                tunnel: order.tunnel,
                 stop: &|| stop.load(Ordering::Relaxed),
             });
             // Where the trial has ended by now no one wants to know.
@@ -156,7 +153,7 @@ impl<'scope, 'env> HandedParts<'scope, 'env> {
         let place = self.under_way.iter().position(|part| part.driver == driver);
         let part = place.map(|place| self.under_way.swap_remove(place));
         let (end, body) = match end {
-            Ok(part_driven) => match serde_json::to_vec(&part_driven.recording) {
+            Ok(part_driven) => match serde_json::to_vec(&part_driven.recordings) {
                 Ok(body) => {
                     let shift = guests.zip(part.as_ref()).map_or(0, |(guests, part)| {
                         guests.offset_us.saturating_sub(part.ahead_us)
@@ -213,13 +210,8 @@ mod tests {
         time::{Duration, Instant},
     };
 
-    use rookery_driver::{Load, Phases};
-    use rookery_host::RunId;
     use rookery_lab::describe_host;
-    use rookery_stats::Pacing;
     use rookery_store::HostDescription;
-    use rookery_web::{Config, Limits, Part};
-    use rookery_workload::DelayDistribution;
 
     use super::*;
     use crate::{
@@ -260,30 +252,6 @@ mod tests {
 
         fn lease(&self) -> Duration {
             Duration::ZERO
-        }
-    }
-
-    fn config() -> Config {
-        let second = Duration::from_secs(1);
-        Config {
-            assignments: Vec::new(),
-            network: None,
-            cpus: vec![0],
-            phases: Phases {
-                ramp_up: second,
-                settle: second,
-                steady: second,
-                ramp_down: second,
-                drain: second,
-            },
-            load: Load::Closed,
-            pacing: Pacing::Think,
-            think_time: second,
-            think_distribution: DelayDistribution::Constant,
-            timeout: second,
-            limits: Limits::default(),
-            seed: 1,
-            confirmed_targets: Vec::new(),
         }
     }
 
@@ -330,11 +298,7 @@ mod tests {
             stepped: false,
         };
         let (here, there) = in_process();
-        let (carried, run) = (
-            FromController::default(),
-            RunId::try_from("ab12".to_owned()),
-        );
-        let (config, run) = (config(), run.expect("valid"));
+        let carried = FromController::default();
         let start = Instant::now() + 3 * HOUR;
         let done = AtomicBool::new(false);
         let (driven, lost) = thread::scope(|scope| {
@@ -346,11 +310,8 @@ mod tests {
                     carried: &carried,
                 };
                 driver.drive(&PartOrder {
-                    run: &run,
-                    config: &config,
-                    part: Part { before: 0, of: 1 },
+                    groups: &[],
                     start,
-                    tunnel: None,
                     stop: &|| true,
                 })
             });

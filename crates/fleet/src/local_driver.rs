@@ -87,7 +87,7 @@ impl RemoteDriver for LocalDriver {
 
     fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {
         let (stop, ended) = (&AtomicBool::new(false), &AtomicBool::new(false));
-        let recording = thread::scope(|scope| {
+        let recordings = thread::scope(|scope| {
             scope.spawn(move || {
                 while !ended.load(Ordering::Relaxed) {
                     stop.fetch_or((order.stop)(), Ordering::Relaxed);
@@ -95,11 +95,8 @@ impl RemoteDriver for LocalDriver {
                 }
             });
             let part = CarriedPart {
-                run: order.run,
-                config: order.config,
-                part: order.part,
+                groups: order.groups,
                 start: order.start,
-                tunnel: order.tunnel,
                 networks: &self.networks,
                 stop,
             };
@@ -109,7 +106,7 @@ impl RemoteDriver for LocalDriver {
         });
         let refused = |error| RemoteError::Refused(Box::new(ErrorFields::new(&error)));
         Ok(DrivenPart {
-            recording: recording.map_err(refused)?,
+            recordings: recordings.map_err(refused)?,
             start_shift_us: 0,
             // That of the one who gives the order.
             clock: Some(HostClock {

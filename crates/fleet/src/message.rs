@@ -4,10 +4,8 @@
 use std::{net::IpAddr, time::Duration};
 
 use rookery_diagnosis::ErrorFields;
-use rookery_guest::Tunnel;
-use rookery_host::RunId;
+use rookery_lab::GroupPart;
 use rookery_store::{HostDescription, RunHeader};
-use rookery_web::{Config, Part};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -57,7 +55,7 @@ pub(crate) enum Order {
     /// Carry a part of the load of a trial.
     Drive(Box<DriveOrder>),
     /// A driver has carried a part of the load of the agent's trial, or has not. The body is what
-    /// it recorded, as JSON.
+    /// it recorded of each group, as JSON.
     Carried {
         /// Name of the driver.
         driver: String,
@@ -99,19 +97,13 @@ pub(crate) enum CarriedEnd {
     Refused(Box<ErrorFields>),
 }
 
-/// A part of a load that an agent is to carry.
+/// What an agent is to carry of the load of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DriveOrder {
-    /// The run.
-    pub(crate) run: RunId,
-    /// The whole load.
-    pub(crate) config: Config,
-    /// The agent's part.
-    pub(crate) part: Part,
+    /// Its part of each group of guests that it loads.
+    pub(crate) groups: Vec<GroupPart>,
     /// When users begin by the agent's clock, microseconds since 1970.
     pub(crate) start_us: i64,
-    /// How the guests are reached where they are on a network of their own.
-    pub(crate) tunnel: Option<Tunnel>,
 }
 
 /// What an agent answers.
@@ -160,7 +152,7 @@ pub(crate) enum Answer {
         /// Name of the driver.
         driver: String,
     },
-    /// A part of a load was carried; the body is what was recorded, as JSON.
+    /// A part of a load was carried; the body is what was recorded of each group, as JSON.
     Driven,
     /// Another controller has the agent of this host.
     Busy,

@@ -129,11 +129,8 @@ impl RemoteDriver for RelayedDriver<'_> {
 
     fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {
         let drive = DriveOrder {
-            run: order.run.clone(),
-            config: order.config.clone(),
-            part: order.part,
+            groups: order.groups.to_vec(),
             start_us: time_of(order.start),
-            tunnel: order.tunnel,
         };
         let driver = &self.place.name;
         self.send(&Answer::Carry {
@@ -173,11 +170,11 @@ fn driven(end: CarriedEnd, body: &[u8]) -> Result<DrivenPart, RemoteError> {
             clock,
             start_shift_us,
         } => {
-            let recording = serde_json::from_slice(body).map_err(|error| RemoteError::Lost {
+            let recordings = serde_json::from_slice(body).map_err(|error| RemoteError::Lost {
                 reason: format!("what it sent of the load cannot be read: {error}"),
             })?;
             Ok(DrivenPart {
-                recording,
+                recordings,
                 start_shift_us,
                 clock: clock.map(HostClock::from),
             })

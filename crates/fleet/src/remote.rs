@@ -264,11 +264,8 @@ impl<'a> RemoteAgent<'a> {
         state.compare_clocks(self.host)?;
         let ahead = ClockOffset::from_round_trips(&state.trips).map_or(0, |clock| clock.offset_us);
         let drive = DriveOrder {
-            run: order.run.clone(),
-            config: order.config.clone(),
-            part: order.part,
+            groups: order.groups.to_vec(),
             start_us: time_of(order.start).saturating_add(ahead),
-            tunnel: order.tunnel,
         };
         state.send(self.host, &Order::Drive(Box::new(drive)), Vec::new())?;
         let ended = thread::scope(|scope| {
@@ -358,11 +355,11 @@ impl RemoteDriver for RemoteAgent<'_> {
 
     fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {
         let (json, start_shift_us) = self.part(order).map_err(refused_or_lost)?;
-        let recording = serde_json::from_slice(&json).map_err(|error| RemoteError::Lost {
+        let recordings = serde_json::from_slice(&json).map_err(|error| RemoteError::Lost {
             reason: format!("what it sent of the load cannot be read: {error}"),
         })?;
         Ok(DrivenPart {
-            recording,
+            recordings,
             start_shift_us,
             clock: self.host_clock(),
         })

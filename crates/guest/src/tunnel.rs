@@ -153,8 +153,10 @@ impl Tunnel {
     /// The label of the driver's network: another than that of the guests, whose lab may be on the
     /// same host.
     fn driver_label(self, run: &RunId) -> Result<RunId, GuestError> {
-        // Ids of runs are seven letters and digits, and may have ten.
-        RunId::try_from(format!("{run}r{:02x}", self.driver)).map_err(|error| {
+        // Ids of runs are seven letters and digits, and may have ten. A further lab of a run has one
+        // more than the run, of which none is `r`.
+        let mark = if run.to_string().len() > 7 { "" } else { "r" };
+        RunId::try_from(format!("{run}{mark}{:02x}", self.driver)).map_err(|error| {
             GuestError::in_lab("naming the network of a driver", io::Error::other(error))
         })
     }

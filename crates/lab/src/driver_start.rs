@@ -18,7 +18,8 @@ pub(crate) struct DriverStart {
 
 impl DriverStart {
     pub(crate) fn new(name: &str, part: &DrivenPart) -> Self {
-        let late = part.recording.first_late_us().iter();
+        let recordings = part.recordings.iter();
+        let late = recordings.flat_map(|recording| recording.first_late_us());
         let shifted = |late: &u64| {
             let late = i64::try_from(*late).unwrap_or(i64::MAX);
             late.saturating_add(part.start_shift_us)
@@ -67,7 +68,7 @@ fn start_text(driver: &DriverStart) -> Option<String> {
     Some(match driver.late_us.len() {
         1 => format!("{first} us after the common start, {known}"),
         threads => {
-            format!("{first} to {last} us after the common start on {threads} CPUs, {known}")
+            format!("{first} to {last} us after the common start on {threads} threads, {known}")
         }
     })
 }
@@ -84,7 +85,7 @@ fn skew_text(drivers: &[DriverStart]) -> Option<String> {
     let bound = bound.collect::<Option<Vec<i64>>>();
     let bound = bound.and_then(|bounds| bounds.into_iter().max());
     Some(format!(
-        "p99 {p99} us of {} CPUs, {}",
+        "p99 {p99} us of {} threads, {}",
         skews.len(),
         known_to(bound)
     ))
@@ -130,10 +131,10 @@ mod tests {
             told(&drivers),
             [
                 "driver.a.clock: -12 us ahead, known to 25 us",
-                "driver.a.start: 40 to 310 us after the common start on 2 CPUs, known to 25 us",
+                "driver.a.start: 40 to 310 us after the common start on 2 threads, known to 25 us",
                 "driver.b.clock: -12 us ahead, known to 70 us",
                 "driver.b.start: -900 us after the common start, known to 70 us",
-                "driver.start-skew: p99 900 us of 3 CPUs, known to 70 us",
+                "driver.start-skew: p99 900 us of 3 threads, known to 70 us",
             ]
         );
     }
@@ -146,7 +147,7 @@ mod tests {
             [
                 "driver.a.clock: -12 us ahead, known to 5 us",
                 "driver.b.start: 3 us after the common start, by a clock that was not heard",
-                "driver.start-skew: p99 3 us of 1 CPUs, by a clock that was not heard",
+                "driver.start-skew: p99 3 us of 1 threads, by a clock that was not heard",
             ]
         );
     }

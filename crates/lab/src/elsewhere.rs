@@ -11,6 +11,7 @@ use rookery_guest::Tunnel;
 use rookery_host::RunId;
 use rookery_store::{HostClock, HostDescription, RunHeader, TrialRecord};
 use rookery_web::{Config, Part, Recording};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     common_start::{FAR_START_DELAY, Party},
@@ -125,20 +126,27 @@ pub enum RemoteError {
     Refused(Box<ErrorFields>),
 }
 
-/// The part of a load that a driver on another machine is to carry.
-#[derive(Clone, Copy)]
-pub struct PartOrder<'a> {
-    /// The run.
-    pub run: &'a RunId,
-    /// The whole load, with the CPUs of this driver.
-    pub config: &'a Config,
+/// The part of the load of one group of guests that a driver on another machine is to carry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupPart {
+    /// The label of the lab that has the guests.
+    pub lab: RunId,
+    /// The whole load of the group, with the CPUs of this driver.
+    pub config: Config,
     /// The driver's part of it.
     pub part: Part,
-    /// When the users begin.
-    pub start: Instant,
     /// How the guests are reached, as the driver sees it; nothing where they are on a network that
     /// the driver's machine is on too.
     pub tunnel: Option<Tunnel>,
+}
+
+/// What a driver on another machine is to carry of the load of a trial.
+#[derive(Clone, Copy)]
+pub struct PartOrder<'a> {
+    /// Its part of each group that it loads.
+    pub groups: &'a [GroupPart],
+    /// When the users of all begin.
+    pub start: Instant,
     /// Whether the load is to end.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
@@ -146,8 +154,8 @@ pub struct PartOrder<'a> {
 /// What came of a part of a load.
 #[derive(Debug)]
 pub struct DrivenPart {
-    /// What was recorded.
-    pub recording: Recording,
+    /// What was recorded of each group.
+    pub recordings: Vec<Recording>,
     /// By how much its start lay after the one that was asked for, by what is known of the clocks
     /// at the end, microseconds; below 0 it lay before.
     pub start_shift_us: i64,

@@ -2,106 +2,233 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, UdpSocket},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Instant,
 };
 
 use rookery_cast::count_u32;
-use rookery_driver::{DriverError, Phases, Progress};
+use rookery_driver::{DriverError, Phases};
 use rookery_guest::{LabEnd, MOST_DRIVERS, Tunnel};
 use rookery_host::RunId;
 use rookery_stats::Measurement;
-use rookery_store::Tuning;
-use rookery_study::{Callers, GuestGroup, GuestKind, Plan, Point, Variant};
-use rookery_web::{Config, Part};
+use rookery_study::{GuestKind, Plan, Point, Variant};
+use rookery_web::{Config, ForeignRecording, Part, Recording};
 
 use crate::{
     driver_start::{self, DriverStart},
-    elsewhere::{DrivenPart, NumberedDriver, PartOrder, RemoteDriver, RemoteError},
+    elsewhere::{DrivenPart, GroupPart, NumberedDriver, PartOrder, RemoteDriver, RemoteError},
     error::{Failure, LabError},
-    trial_load::TrialLoad,
+    trial_load::{Driven, DriverCpu},
 };
 
-/// The users of one group, and those who drive them.
+/// The users of one group of a trial.
+pub(crate) struct GroupUsers {
+    /// What they do, wherever its CPUs are.
+    pub(crate) config: Config,
+    /// The label of the lab that has the guests.
+    pub(crate) lab: RunId,
+    /// The place of the group in its point.
+    pub(crate) place: usize,
+}
+
+/// The users of all groups of a trial, and those who drive them. Each driver carries parts of as
+/// many groups as it has CPUs for.
 pub(crate) struct FarUsers<'a> {
-    config: Config,
-    /// The lab's label.
-    run: &'a RunId,
+    groups: Vec<FarGroup>,
     drivers: &'a [NumberedDriver<'a>],
-    /// When each driver began and how its clock was, once they have driven.
-    starts: Mutex<Vec<DriverStart>>,
+}
+
+/// The users of one group, and the CPUs from which they are driven.
+struct FarGroup {
+    /// Its CPUs are those of `cpus`.
+    config: Config,
+    lab: RunId,
+    /// By driver.
+    cpus: Vec<DriverCpu>,
+}
+
+/// The tunnel from a lab to a driver.
+struct LabTunnel<'a> {
+    lab: &'a RunId,
+    /// Place of the driver.
+    driver: usize,
+    tunnel: Tunnel,
+    _end: LabEnd,
+}
+
+/// What one driver is to carry.
+struct DriverParts {
+    /// Places of the groups.
+    groups: Vec<usize>,
+    parts: Vec<GroupPart>,
+}
+
+impl FarGroup {
+    /// The part of the driver at this place; nothing where none of its CPUs is for the group.
+    fn part(&self, driver: usize, tunnels: &[LabTunnel<'_>]) -> Option<GroupPart> {
+        let own = self.cpus.iter().filter(|cpu| cpu.driver == driver);
+        let cpus: Vec<u32> = own.map(|cpu| cpu.cpu).collect();
+        let before = self.cpus.iter().filter(|cpu| cpu.driver < driver).count();
+        let is_own = |tunnel: &&LabTunnel<'_>| tunnel.driver == driver && *tunnel.lab == self.lab;
+        let tunnel = tunnels.iter().find(is_own);
+        (!cpus.is_empty()).then(|| GroupPart {
+            lab: self.lab.clone(),
+            config: Config {
+                cpus,
+                ..self.config.clone()
+            },
+            part: Part {
+                before: count_u32(before),
+                of: count_u32(self.cpus.len()),
+            },
+            tunnel: tunnel.map(|tunnel| tunnel.tunnel.other_end()),
+        })
+    }
 }
 
 impl<'a> FarUsers<'a> {
-    /// The users of `config`, wherever its CPUs are, driven from all CPUs of other machines.
-    pub(crate) fn new(config: Config, run: &'a RunId, drivers: &'a [NumberedDriver<'a>]) -> Self {
-        let cpus = drivers.iter().flat_map(|driver| cpus(driver.remote));
-        let cpus = cpus.copied();
+    /// The users of the groups of `point` that have some, driven from all CPUs of other machines,
+    /// which are shared out to the groups as those of a driver here are.
+    pub(crate) fn new(
+        users: Vec<GroupUsers>,
+        point: &Point,
+        drivers: &'a [NumberedDriver<'a>],
+    ) -> Self {
+        let all: Vec<DriverCpu> = drivers
+            .iter()
+            .enumerate()
+            .flat_map(|(driver, NumberedDriver { remote, .. })| {
+                let cpus = remote.host().facts.cpus.iter();
+                cpus.map(move |cpu| DriverCpu { driver, cpu: *cpu })
+            })
+            .collect();
+        let places: Vec<u32> = (0..count_u32(all.len())).collect();
+        let group = |users: GroupUsers| {
+            let own = point.driver_cpus(users.place, &places);
+            let own = own.into_iter();
+            let cpus: Vec<DriverCpu> = own
+                .filter_map(|place| all.get(place as usize).copied())
+                .collect();
+            FarGroup {
+                config: Config {
+                    cpus: cpus.iter().map(|cpu| cpu.cpu).collect(),
+                    ..users.config
+                },
+                lab: users.lab,
+                cpus,
+            }
+        };
         Self {
-            config: Config {
-                cpus: cpus.collect(),
-                ..config
-            },
-            run,
+            groups: users.into_iter().map(group).collect(),
             drivers,
-            starts: Mutex::default(),
         }
     }
 
-    /// A tunnel to each driver, where the guests are on a network of their own; nothing is left on
-    /// an error.
-    fn tunnels(&self) -> Result<Vec<Option<(Tunnel, LabEnd)>>, Failure> {
-        let Some(lab) = &self.config.network else {
-            return Ok(self.drivers.iter().map(|_| None).collect());
-        };
-        let tunnel = |NumberedDriver { number, remote }: &NumberedDriver<'_>| {
-            let (here, there) = addresses(*remote).map_err(|error| fault(*remote, error))?;
-            let tunnel = Tunnel::new(self.run, *number, here, there);
-            let end = tunnel.join_lab(self.run, lab).map_err(LabError::from)?;
-            Ok(Some((tunnel, end)))
-        };
-        self.drivers.iter().map(tunnel).collect()
+    /// The phases of all groups; nothing where none has users.
+    pub(crate) fn phases(&self) -> Option<&Phases> {
+        self.groups.first().map(|group| &group.config.phases)
     }
 
-    /// All parts side by side. The first that fails ends the others.
+    /// By group: the CPUs from which its users are driven.
+    pub(crate) fn cpus(&self) -> Vec<Vec<DriverCpu>> {
+        self.groups.iter().map(|group| group.cpus.clone()).collect()
+    }
+
+    /// Put all loads on. `start` gives the common start of all users, when all are ready.
+    ///
+    /// # Errors
+    /// When no load was put on.
+    pub(crate) fn drive(
+        &self,
+        start: &dyn Fn() -> Instant,
+        stop: &AtomicBool,
+    ) -> Result<Driven, Failure> {
+        let tunnels = self.tunnels()?;
+        let orders: Vec<DriverParts> = (0..self.drivers.len())
+            .map(|driver| self.parts_of(driver, &tunnels))
+            .collect();
+        let parts = self.drive_parts(start(), stop, &orders)?;
+        let starts = self.drivers.iter().zip(&parts);
+        let starts = starts.map(|(driver, part)| DriverStart::new(driver.remote.name(), part));
+        let facts = driver_start::facts(&starts.collect::<Vec<_>>());
+        let mut recordings: Vec<Vec<Recording>> = self.groups.iter().map(|_| Vec::new()).collect();
+        for (order, part) in orders.iter().zip(parts) {
+            if order.groups.len() != part.recordings.len() {
+                return Err(LabError::Recording(ForeignRecording).into());
+            }
+            for (group, recording) in order.groups.iter().zip(part.recordings) {
+                recordings[*group].push(recording);
+            }
+        }
+        let merged = self.groups.iter().zip(recordings);
+        let merged = merged.map(|(group, own)| rookery_web::merge(&group.config, own));
+        let measured: Result<Vec<Measurement>, _> = merged.collect();
+        Ok(Driven {
+            measured: measured.map_err(LabError::Recording)?,
+            facts,
+        })
+    }
+
+    fn parts_of(&self, driver: usize, tunnels: &[LabTunnel<'_>]) -> DriverParts {
+        let groups = self.groups.iter().enumerate();
+        let parts = groups.filter_map(|(place, group)| Some((place, group.part(driver, tunnels)?)));
+        let (groups, parts) = parts.unzip();
+        DriverParts { groups, parts }
+    }
+
+    /// A tunnel to each driver from each lab whose guests it loads, where they are on a network of
+    /// their own; nothing is left on an error.
+    fn tunnels(&self) -> Result<Vec<LabTunnel<'_>>, Failure> {
+        let mut tunnels: Vec<LabTunnel<'_>> = Vec::new();
+        for group in &self.groups {
+            let Some(network) = &group.config.network else {
+                continue;
+            };
+            for (place, NumberedDriver { number, remote }) in self.drivers.iter().enumerate() {
+                let drives = group.cpus.iter().any(|cpu| cpu.driver == place);
+                let known =
+                    |known: &LabTunnel<'_>| *known.lab == group.lab && known.driver == place;
+                if !drives || tunnels.iter().any(known) {
+                    continue;
+                }
+                let (here, there) = addresses(*remote).map_err(|error| fault(*remote, error))?;
+                let tunnel = Tunnel::new(&group.lab, *number, here, there);
+                let end = tunnel.join_lab(&group.lab, network);
+                tunnels.push(LabTunnel {
+                    lab: &group.lab,
+                    driver: place,
+                    tunnel,
+                    _end: end.map_err(LabError::from)?,
+                });
+            }
+        }
+        Ok(tunnels)
+    }
+
+    /// All drivers side by side. The first that fails ends the others.
     fn drive_parts(
         &self,
         start: Instant,
         stop: &AtomicBool,
-        tunnels: &[Option<(Tunnel, LabEnd)>],
+        orders: &[DriverParts],
     ) -> Result<Vec<DrivenPart>, Failure> {
         let failed = &AtomicBool::new(false);
         let stop = &|| stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-        let of = count_u32(self.config.cpus.len());
         let driven: Vec<Result<DrivenPart, Failure>> = thread::scope(|scope| {
-            let mut before = 0;
-            let mut threads = Vec::new();
-            for (driver, tunnel) in self.drivers.iter().zip(tunnels) {
-                let driver = driver.remote;
-                let own = Config {
-                    cpus: cpus(driver).to_vec(),
-                    ..self.config.clone()
-                };
-                let part = Part { before, of };
-                before += count_u32(own.cpus.len());
-                threads.push(scope.spawn(move || {
-                    let order = PartOrder {
-                        run: self.run,
-                        config: &own,
-                        part,
+            let drivers = self.drivers.iter().zip(orders);
+            let threads = drivers.map(|(NumberedDriver { remote, .. }, order)| {
+                scope.spawn(move || {
+                    let driven = remote.drive(&PartOrder {
+                        groups: &order.parts,
                         start,
-                        tunnel: tunnel.as_ref().map(|(tunnel, _)| tunnel.other_end()),
                         stop,
-                    };
-                    let driven = driver.drive(&order);
+                    });
                     failed.fetch_or(driven.is_err(), Ordering::Relaxed);
-                    driven.map_err(|error| fault(driver, error))
-                }));
-            }
+                    driven.map_err(|error| fault(*remote, error))
+                })
+            });
+            let threads: Vec<_> = threads.collect();
             let ended = threads.into_iter().map(|thread| {
                 let panicked = || Err(LabError::Driver(DriverError::Panicked).into());
                 thread.join().unwrap_or_else(|_| panicked())
@@ -109,37 +236,6 @@ impl<'a> FarUsers<'a> {
             ended.collect()
         });
         driven.into_iter().collect()
-    }
-}
-
-impl TrialLoad for FarUsers<'_> {
-    /// None of this machine.
-    fn cpus(&self) -> &[u32] {
-        &[]
-    }
-
-    fn phases(&self) -> &Phases {
-        &self.config.phases
-    }
-
-    fn drive(
-        &self,
-        start: &(dyn Fn() -> Instant + Sync),
-        stop: &AtomicBool,
-        _: &(dyn Fn(Progress) + Sync),
-    ) -> Result<Measurement, Failure> {
-        let tunnels = self.tunnels()?;
-        let parts = self.drive_parts(start(), stop, &tunnels)?;
-        let starts = self.drivers.iter().zip(&parts);
-        let starts = starts.map(|(driver, part)| DriverStart::new(driver.remote.name(), part));
-        *self.starts.lock().unwrap_or_else(PoisonError::into_inner) = starts.collect();
-        let recordings = parts.into_iter().map(|part| part.recording).collect();
-        Ok(rookery_web::merge(&self.config, recordings).map_err(LabError::Recording)?)
-    }
-
-    fn facts(&self) -> Vec<Tuning> {
-        let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
-        driver_start::facts(&starts)
     }
 }
 
@@ -184,29 +280,7 @@ pub(crate) fn check(plan: &Plan, drivers: &[&dyn RemoteDriver]) -> Result<(), La
              `--drivers HOSTS.toml`",
         );
     }
-    if plan.points.iter().any(|point| most_loaded(point) > 1) {
-        return refuse(
-            "groups that each have users on one host",
-            "give each a `host` of its own with `--guests HOSTS.toml`, put them into studies of \
-             their own, or drive them from this host",
-        );
-    }
     Ok(())
-}
-
-/// The most groups with users that one host has.
-fn most_loaded(point: &Point) -> usize {
-    let loaded = || {
-        let groups = point.groups.iter();
-        groups.filter(|group| group.callers == Callers::Users)
-    };
-    let with = |group: &GuestGroup| loaded().filter(|other| other.host == group.host).count();
-    loaded().map(with).max().unwrap_or(0)
-}
-
-/// The CPUs that a driver has.
-fn cpus<'d>(driver: &'d (dyn RemoteDriver + 'd)) -> &'d [u32] {
-    &driver.host().facts.cpus
 }
 
 fn fault(driver: &dyn RemoteDriver, error: RemoteError) -> Failure {
@@ -230,4 +304,67 @@ pub fn own_address_towards(there: IpAddr) -> std::io::Result<IpAddr> {
     let socket = UdpSocket::bind((any, 0))?;
     socket.connect((there, rookery_guest::TUNNEL_PORT))?;
     Ok(socket.local_addr()?.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_driver::Load;
+    use rookery_stats::Pacing;
+    use rookery_web::Limits;
+    use rookery_workload::DelayDistribution;
+
+    use super::*;
+
+    /// A group of no guests, driven from these CPUs of drivers.
+    fn group(lab: &str, cpus: &[(usize, u32)]) -> FarGroup {
+        let second = std::time::Duration::from_secs(1);
+        let cpus = cpus.iter().map(|(driver, cpu)| DriverCpu {
+            driver: *driver,
+            cpu: *cpu,
+        });
+        FarGroup {
+            config: Config {
+                assignments: Vec::new(),
+                network: None,
+                cpus: Vec::new(),
+                phases: Phases {
+                    ramp_up: second,
+                    settle: second,
+                    steady: second,
+                    ramp_down: second,
+                    drain: second,
+                },
+                load: Load::Closed,
+                pacing: Pacing::Think,
+                think_time: second,
+                think_distribution: DelayDistribution::Constant,
+                timeout: second,
+                limits: Limits::default(),
+                seed: 1,
+                confirmed_targets: Vec::new(),
+            },
+            lab: RunId::try_from(lab.to_owned()).expect("valid"),
+            cpus: cpus.collect(),
+        }
+    }
+
+    #[test]
+    fn a_driver_carries_a_part_of_each_group_that_has_some_of_its_cpus() {
+        let users = FarUsers {
+            groups: vec![
+                group("ab12", &[(0, 1), (1, 1), (1, 2)]),
+                group("ab12", &[(1, 3)]),
+            ],
+            drivers: &[],
+        };
+        let parts = |driver| -> Vec<(usize, Vec<u32>, u32, u32)> {
+            let order = users.parts_of(driver, &[]);
+            let all = order.groups.into_iter().zip(order.parts);
+            all.map(|(group, part)| (group, part.config.cpus, part.part.before, part.part.of))
+                .collect()
+        };
+        assert_eq!(parts(0), [(0, vec![1], 0, 3)]);
+        assert_eq!(parts(1), [(0, vec![1, 2], 1, 3), (1, vec![3], 0, 1)]);
+        assert_eq!(parts(2), []);
+    }
 }

@@ -51,8 +51,8 @@ pub use changes::{ChangeError, MOST_REPEATS, PlanChange, PlanChanges};
 pub use common_start::Party;
 pub use conduct::{Conductor, Summary};
 pub use elsewhere::{
-    DrivenPart, Labs, LostDriver, PartOrder, RemoteDriver, RemoteEnd, RemoteError, RemoteLab,
-    StartDecision, TrialOrder,
+    DrivenPart, GroupPart, Labs, LostDriver, PartOrder, RemoteDriver, RemoteEnd, RemoteError,
+    RemoteLab, StartDecision, TrialOrder,
 };
 pub use error::{LabError, TrialError};
 pub use event::{

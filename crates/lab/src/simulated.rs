@@ -212,6 +212,7 @@ pub(crate) fn compute_trial(
     let evidence = Evidence {
         audits: audits.collect(),
         measured: vec![Measured {
+            driver_cpus: Vec::new(),
             group: "",
             study,
             measurement: outcome.measurement,

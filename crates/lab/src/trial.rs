@@ -2,6 +2,7 @@
 
 mod casualties;
 mod context;
+mod group_loads;
 mod judgement;
 mod load;
 mod load_events;

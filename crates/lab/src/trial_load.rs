@@ -3,16 +3,30 @@
 use std::{sync::atomic::AtomicBool, time::Instant};
 
 use rookery_driver::{Phases, Progress};
-use rookery_host::RunId;
 use rookery_stats::Measurement;
 use rookery_store::Tuning;
+use rookery_web::Config;
 
-use crate::{
-    elsewhere::NumberedDriver,
-    error::{Failure, LabError},
-};
+use crate::error::Failure;
 
-/// The load of one trial, ready to be put on.
+/// What came of the loads of a trial.
+pub(crate) struct Driven {
+    /// Of each group that has users, in their order.
+    pub(crate) measured: Vec<Measurement>,
+    /// What is known of those who drove them on other machines.
+    pub(crate) facts: Vec<Tuning>,
+}
+
+/// A CPU from which users are driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DriverCpu {
+    /// Place of its driver among those of the trial; 0 where this machine drives.
+    pub(crate) driver: usize,
+    /// Its number there.
+    pub(crate) cpu: u32,
+}
+
+/// The load of one group of a trial, ready to be put on from this machine.
 pub(crate) trait TrialLoad: Sync {
     /// CPUs of the driver.
     fn cpus(&self) -> &[u32];
@@ -31,23 +45,8 @@ pub(crate) trait TrialLoad: Sync {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Measurement, Failure>;
 
-    /// The same users, driven from other machines for guests of `run`.
-    ///
-    /// # Errors
-    /// When these users cannot be driven from there.
-    fn driven_from<'d>(
-        self: Box<Self>,
-        _run: &'d RunId,
-        _drivers: &'d [NumberedDriver<'d>],
-    ) -> Result<Box<dyn TrialLoad + 'd>, LabError> {
-        Err(LabError::NotDrivenElsewhere {
-            what: "terminals on databases",
-            help: "users over HTTP can; drive these from this host",
-        })
-    }
-
-    /// What is known of those who drove it, once they have.
-    fn facts(&self) -> Vec<Tuning> {
-        Vec::new()
+    /// What its users do, where they are users over HTTP, who can be driven from other machines.
+    fn web_users(self: Box<Self>) -> Option<Config> {
+        None
     }
 }

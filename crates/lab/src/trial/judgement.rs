@@ -18,6 +18,7 @@ use super::casualties::Casualties;
 use crate::{
     error::TrialError,
     event::{Event, Headline, LoadEnd},
+    trial_load::DriverCpu,
 };
 
 /// What was measured of one group.
@@ -27,6 +28,8 @@ pub(crate) struct Measured<'a> {
     /// What judges it.
     pub(crate) study: &'a Study,
     pub(crate) measurement: Measurement,
+    /// The CPUs from which its users were driven; none where that was computed.
+    pub(crate) driver_cpus: Vec<DriverCpu>,
 }
 
 impl Measured<'_> {
@@ -159,14 +162,13 @@ fn fault(remark: Remark) -> Option<Reason> {
 fn with_shared_cpus(measured: &[Measured<'_>]) -> Vec<Measurement> {
     let with_others = |one: &Measured<'_>| {
         let mut own = one.measurement.clone();
-        let others = measured.iter().map(|other| &other.measurement.driver);
-        let sharing = others.filter(|other| {
-            let shared = |cpu: &u32| own.driver.cpus.contains(cpu);
-            other.cpus.iter().any(shared)
+        let sharing = measured.iter().filter(|other| {
+            let shared = |cpu: &DriverCpu| one.driver_cpus.contains(cpu);
+            other.driver_cpus.iter().any(shared)
         });
-        let cpus = own.driver.cpus.len().max(1) as f64;
+        let cpus = one.driver_cpus.len().max(1) as f64;
         let used: f64 = sharing
-            .map(|driver| driver.cpu_share * driver.cpus.len() as f64)
+            .map(|other| other.measurement.driver.cpu_share * other.driver_cpus.len() as f64)
             .sum();
         own.driver.cpu_share = used / cpus;
         own

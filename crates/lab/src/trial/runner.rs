@@ -29,6 +29,7 @@ use crate::{
     guest_set::GuestSet,
     observed::Observed,
     tiers::{called_by, part_of},
+    trial_load::DriverCpu,
     workloads::{self, Calibration},
 };
 
@@ -281,6 +282,7 @@ impl<'a> TrialRunner<'a> {
             measured,
             seen,
             silent,
+            driver_cpus,
             drivers,
         } = observed;
         let casualties = Casualties::after_load(
@@ -306,7 +308,7 @@ impl<'a> TrialRunner<'a> {
         let placed = placed(trial, &names, &seen.placement);
         tunings.extend(placed.tunings);
         judge(Evidence {
-            measured: with_studies(trial, measured),
+            measured: with_studies(trial, measured.into_iter().zip(driver_cpus)),
             resources: seen.resources,
             machines: seen.machines,
             host: Some(self.host),
@@ -330,12 +332,16 @@ fn limits_mib(trial: &TrialContext<'_>) -> Vec<u64> {
 }
 
 /// What was measured of each group, with the study that judges it.
-fn with_studies<'t>(trial: &'t TrialContext<'_>, measured: Vec<Measurement>) -> Vec<Measured<'t>> {
+fn with_studies<'t>(
+    trial: &'t TrialContext<'_>,
+    measured: impl Iterator<Item = (Measurement, Vec<DriverCpu>)>,
+) -> Vec<Measured<'t>> {
     let groups = trial.loaded().zip(measured);
-    let with_study = groups.map(|(group, measurement)| Measured {
+    let with_study = groups.map(|(group, (measurement, driver_cpus))| Measured {
         group: group.name(),
         study: group.study,
         measurement,
+        driver_cpus,
     });
     with_study.collect()
 }

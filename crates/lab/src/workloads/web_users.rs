@@ -7,16 +7,13 @@ use std::{
 };
 
 use rookery_driver::{Phases, Progress};
-use rookery_host::RunId;
 use rookery_stats::{Measurement, Pacing};
 use rookery_web::{Assignment, Config, Limits, Script};
 use rookery_workload::DelayDistribution;
 
 use super::{LoadRequest, TrialLoad};
 use crate::{
-    elsewhere::NumberedDriver,
     error::{Failure, LabError},
-    far_users::FarUsers,
     offered::driver_load,
 };
 
@@ -42,12 +39,8 @@ impl TrialLoad for Users {
         Ok(measured.map_err(LabError::Driver)?)
     }
 
-    fn driven_from<'d>(
-        self: Box<Self>,
-        run: &'d RunId,
-        drivers: &'d [NumberedDriver<'d>],
-    ) -> Result<Box<dyn TrialLoad + 'd>, LabError> {
-        Ok(Box::new(FarUsers::new(self.0, run, drivers)))
+    fn web_users(self: Box<Self>) -> Option<Config> {
+        Some(self.0)
     }
 }
 

@@ -20,7 +20,7 @@ use rookery_fleet::{
     bus::{Bus, StreamBus},
 };
 use rookery_host::RunId;
-use rookery_lab::{DrivenPart, PartOrder, RemoteDriver, RemoteError};
+use rookery_lab::{DrivenPart, GroupPart, PartOrder, RemoteDriver, RemoteError};
 use rookery_stats::Pacing;
 use rookery_testkit::StallingServer;
 use rookery_web::{Assignment, Config, Limits, Part, Script, workloads::page::PageScript};
@@ -95,7 +95,7 @@ pub(super) fn run(agents: u32) -> Result<(), String> {
         cpus: vec![0; adopted.len()],
         ..config
     };
-    let recordings = parts.into_iter().map(|part| part.recording).collect();
+    let recordings = parts.into_iter().flat_map(|part| part.recordings).collect();
     let merging = Instant::now();
     let merged = rookery_web::merge(&whole, recordings).map_err(|error| error.to_string())?;
     let merged_ms = 1e3 * merging.elapsed().as_secs_f64();
@@ -124,14 +124,17 @@ pub(super) fn run(agents: u32) -> Result<(), String> {
 fn drive(agents: &[RemoteAgent<'_>], config: &Config) -> Result<(Vec<DrivenPart>, f64), String> {
     let run = RunId::try_from("benchfl".to_owned()).map_err(|error| error.to_string())?;
     let start = Instant::now() + UNTIL_START;
-    let (run, of) = (&run, count_u32(agents.len()));
+    let of = count_u32(agents.len());
     let carry = |(before, agent): (u32, &'_ RemoteAgent<'_>)| {
-        agent.drive(&PartOrder {
-            run,
-            config,
+        let part = GroupPart {
+            lab: run.clone(),
+            config: config.clone(),
             part: Part { before, of },
-            start,
             tunnel: None,
+        };
+        agent.drive(&PartOrder {
+            groups: &[part],
+            start,
             stop: &|| false,
         })
     };
@@ -163,7 +166,8 @@ fn drive(agents: &[RemoteAgent<'_>], config: &Config) -> Result<(Vec<DrivenPart>
 /// How far each begin was from the common start, ascending, us.
 fn skews(parts: &[DrivenPart]) -> Vec<u64> {
     let late = parts.iter().flat_map(|part| {
-        let late = part.recording.first_late_us().iter();
+        let recordings = part.recordings.iter();
+        let late = recordings.flat_map(|recording| recording.first_late_us());
         late.map(|late| late.saturating_add_signed(part.start_shift_us))
     });
     let mut skews: Vec<u64> = late.collect();
