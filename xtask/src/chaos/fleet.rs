@@ -57,6 +57,8 @@ enum Part {
     Labs,
     /// They drive users of guests on the controller's machine.
     Drivers,
+    /// They have the guests of users that the controller's machine drives.
+    Guests,
 }
 
 /// A series whose runs are conducted on pretend hosts.
@@ -191,9 +193,10 @@ impl<'a> FleetSeries<'a> {
             .flatten()
             .any(|run| run.path().join("run.sqlite").is_file());
         if !under_way {
-            self.part = match self.series.random.below(2) {
+            self.part = match self.series.random.below(3) {
                 0 => Part::Labs,
-                _ => Part::Drivers,
+                1 => Part::Drivers,
+                _ => Part::Guests,
             };
             let study = self.series.place.join("chaos.toml");
             let text = study_of(&self.series.kind.study(), self.part);
@@ -202,6 +205,7 @@ impl<'a> FleetSeries<'a> {
         let option = match self.part {
             Part::Labs => "--spread",
             Part::Drivers => "--drivers",
+            Part::Guests => "--guests",
         };
         let run: &[&str] = match under_way {
             true => &["run", "--resume", "latest", "-q"],
@@ -300,7 +304,7 @@ impl<'a> FleetSeries<'a> {
 fn study_of(study: &str, part: Part) -> String {
     match part {
         Part::Labs => study.to_owned(),
-        Part::Drivers => study
+        Part::Drivers | Part::Guests => study
             .replace(
                 "kind = \"bare",
                 "kind = \"container\"\nmemory = \"128MiB per guest",
@@ -319,7 +323,11 @@ mod tests {
     #[test]
     fn its_studies_are_valid() {
         let study = RunKind::Fleet.study();
-        for (part, word) in [(Part::Labs, "bare"), (Part::Drivers, "elsewhere")] {
+        for (part, word) in [
+            (Part::Labs, "bare"),
+            (Part::Drivers, "elsewhere"),
+            (Part::Guests, "elsewhere"),
+        ] {
             let text = study_of(&study, part);
             assert!(text.contains(word), "{text}");
             assert!(Study::parse("chaos.toml", &text).is_ok(), "{text}");
