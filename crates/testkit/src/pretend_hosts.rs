@@ -18,10 +18,12 @@ use rustix::process::{Pid, Signal, kill_process};
 const FIRST_PORT: usize = 2201;
 
 /// What each namespace begins with: a private `/run`, as its registry of runs and the directory
-/// that sshd wants, and a user of its own who is not root. It says that it is there, and goes on
-/// when it is told so.
+/// that sshd wants, and a user of its own who is not root. Sessions of root have a shell that reads
+/// no startup file of this machine: one that is killed there may leave a lock behind, for which the
+/// next ones wait. It says that it is there, and goes on when it is told so.
 const BEGIN: &str = "mount -t tmpfs tmpfs /run && mkdir -p /run/sshd && ip link set lo up && \
-                     (cat /etc/passwd; echo lab:x:64001:64001::/:/bin/sh) > /run/passwd && \
+                     (sed 's|^\\(root:.*:\\).*|\\1/bin/sh|' /etc/passwd; \
+                     echo lab:x:64001:64001::/:/bin/sh) > /run/passwd && \
                      (cat /etc/shadow; echo 'lab:*:1::::::') > /run/shadow && \
                      mount --bind /run/passwd /etc/passwd && \
                      mount --bind /run/shadow /etc/shadow && \
