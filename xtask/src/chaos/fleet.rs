@@ -30,6 +30,10 @@ const ENDING: Duration = Duration::from_secs(120);
 /// Exit code where no host is left, or one does not answer: the run can be resumed.
 const HOST: i32 = 4;
 
+/// The file of what controllers say on their terminal, and how many lines of it are shown.
+const SAID: &str = "controllers.txt";
+const MOST_LINES: usize = 20;
+
 /// What is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
@@ -163,7 +167,7 @@ impl<'a> FleetSeries<'a> {
         if ENDS.contains(&code) || code == HOST {
             return Ok(Some(code));
         }
-        Err(format!("the run ended with {code}"))
+        Err(format!("the run ended with {code}: {}", self.said()?))
     }
 
     /// Resume until the run is at its end, unless it is; every trial is there once. The next run
@@ -173,7 +177,11 @@ impl<'a> FleetSeries<'a> {
             let mut controller = self.start()?;
             let code = self.await_end(&mut controller)?;
             if !ENDS.contains(&code) {
-                return Err(format!("the last resume ended with {code}"));
+                let said = self.said()?;
+                return Err(format!(
+                    "the last resume ({:?}) ended with {code}: {said}",
+                    self.part
+                ));
             }
         }
         let export = self.output(&["export", "latest", "--format", "json"])?;
@@ -211,7 +219,13 @@ impl<'a> FleetSeries<'a> {
             true => &["run", "--resume", "latest", "-q"],
             false => &["run", "chaos.toml", "-q"],
         };
+        let said = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.series.place.join(SAID))
+            .map_err(|error| format!("what the controllers say: {error}"))?;
         self.command(&[run, &[option, self.file.as_str()]].concat())
+            .stderr(said)
             .process_group(0)
             .spawn()
             .map_err(starting)
@@ -255,6 +269,16 @@ impl<'a> FleetSeries<'a> {
         self.seen.extend(all);
         self.seen.sort();
         self.seen.dedup();
+    }
+
+    /// The end of what controllers said on their terminal.
+    fn said(&self) -> Result<String, String> {
+        let said = fs::read(self.series.place.join(SAID));
+        let said = said.map_err(|error| format!("what the controllers said: {error}"))?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let lines: Vec<&str> = said.lines().collect();
+        let first = lines.len().saturating_sub(MOST_LINES);
+        Ok(lines[first..].join("\n    "))
     }
 
     fn runs(&self) -> PathBuf {
