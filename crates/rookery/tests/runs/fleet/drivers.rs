@@ -3,10 +3,10 @@
 use std::{thread::sleep, time::Duration};
 
 use super::{
+    fixture::{audited, ended_as, number, on_hosts, only_reason, rows, told},
     hosts::PretendHosts,
-    spread::{Running, down, kill, number, rows, up},
 };
-use crate::common::{Place, assert_host_as, code, host_state, root_tests, text};
+use crate::common::{Place, code, text};
 
 /// Few users of two containers on the first CPU; their drivers are on the second.
 pub(super) const STUDY: &str = r#"
@@ -44,38 +44,24 @@ guests = 2
 vcpus = 1
 "#;
 
-/// A hosts file of two drivers, both on the second CPU.
-fn drivers(hosts: &PretendHosts<'_>) -> String {
-    hosts.file(&[
-        hosts.entry(0, "cpus = \"1\""),
-        hosts.entry(1, "cpus = \"1\""),
-    ])
+/// A hosts file of so many drivers, all on the second CPU.
+pub(super) fn drivers(count: usize) -> impl Fn(&PretendHosts<'_>) -> String {
+    move |hosts| {
+        let entries: Vec<String> = (0..count)
+            .map(|number| hosts.entry(number, "cpus = \"1\""))
+            .collect();
+        hosts.file(&entries)
+    }
 }
 
 #[test]
 fn users_of_containers_are_driven_from_two_other_hosts() {
-    if !root_tests() {
-        return;
-    }
-    let place = Place::among_others();
-    let before = host_state();
-    {
-        let hosts = PretendHosts::new(&place, 2);
-        let file = drivers(&hosts);
-        up(&hosts, &file);
-        let study = place.study("driven.toml", STUDY);
-        let ran = hosts.rookery(&["run", &study, "--drivers", &file]);
+    on_hosts(Place::among_others, 2, drivers(2), |fleet| {
+        let ran = fleet.run(STUDY, "--drivers");
         assert_eq!(code(&ran), 0, "{}", text(&ran.stderr));
-        let run = place.export();
-        let done = rows(&run, "trials")
-            .iter()
-            .filter(|trial| trial["status"] == "done");
-        assert_eq!(done.count(), 2, "{}", text(&ran.stderr));
-        let audits = rows(&run, "audits");
-        assert!(
-            audits.len() >= 4 && audits.iter().all(|audit| audit["consistent"] == true),
-            "{audits:?}"
-        );
+        let run = fleet.place.export();
+        assert_eq!(ended_as(&run, "done").len(), 2, "{}", text(&ran.stderr));
+        audited(&run, 4);
         let guests = rows(&run, "guests");
         assert!(
             guests.iter().all(|guest| number(guest, "users") == 9),
@@ -93,50 +79,31 @@ fn users_of_containers_are_driven_from_two_other_hosts() {
             "driver.b.start",
             "driver.start-skew",
         ] {
-            // Of a void trial too.
-            let told = rows(&run, "tunings").iter();
-            assert!(
-                told.filter(|row| row["name"] == name).count() >= 2,
-                "{name}"
-            );
+            assert!(told(&run, name).len() >= 2, "{name}");
         }
         assert_eq!(rows(&run, "hosts").len(), 2);
-        down(&hosts, &file, 2);
-    }
-    assert_host_as(&before);
+    });
 }
+
+// The tests that follow spoil the first trial.
 
 #[test]
 fn a_lost_driver_makes_its_trial_void_and_the_others_carry_its_users() {
-    if !root_tests() {
-        return;
-    }
-    // The test spoils the first trial.
-    let place = Place::with_planted_fault_among_others();
-    let before = host_state();
-    {
-        let hosts = PretendHosts::new(&place, 2);
-        let file = drivers(&hosts);
-        up(&hosts, &file);
+    let place = Place::with_planted_fault_among_others;
+    on_hosts(place, 2, drivers(2), |fleet| {
         let once = STUDY.replace("repeats = 2", "repeats = 1\nretry_void = 0");
-        let study = place.study("driven.toml", &once);
-        let mut running = Running::start(&hosts, &["run", &study, "--drivers", &file, "--json"]);
+        let mut running = fleet.begin(&once, "--drivers");
         running.hear("load-started", 1);
         // Its users are at work then.
         sleep(Duration::from_secs(3));
-        kill(hosts.agent(0).expect("an agent at work"));
+        fleet.kill_agent(0);
         assert_eq!(running.wait(), 0);
-        let run = place.export();
-        let ends: Vec<&str> = rows(&run, "trials")
-            .iter()
-            .filter_map(|trial| trial["status"].as_str())
-            .collect();
-        assert_eq!(ends, ["void", "done"]);
-        let reason = &rows(&run, "reasons")[0];
+        let run = fleet.place.export();
         assert_eq!(
-            (number(reason, "trial"), &reason["code"]),
-            (1, &"driver-lost".into())
+            (ended_as(&run, "void"), ended_as(&run, "done")),
+            (vec![1], vec![2])
         );
+        only_reason(&run, "driver-lost");
         // The other host has one CPU, and all users.
         let measured = rows(&run, "measurements");
         assert_eq!(measured.len(), 1, "{measured:?}");
@@ -147,74 +114,53 @@ fn a_lost_driver_makes_its_trial_void_and_the_others_carry_its_users() {
             text.starts_with("the driver on host a was lost") && text.contains("from b alone")
         });
         assert!(noted, "{}", run["notes"]);
-        down(&hosts, &file, 2);
-    }
-    assert_host_as(&before);
+    });
 }
 
 #[test]
 fn the_loss_of_the_last_driver_ends_the_run_which_then_goes_on() {
-    if !root_tests() {
-        return;
-    }
-    // The test spoils the first trial.
-    let place = Place::with_planted_fault_among_others();
-    let before = host_state();
-    {
-        let hosts = PretendHosts::new(&place, 1);
-        let file = hosts.file(&[hosts.entry(0, "cpus = \"1\"")]);
-        up(&hosts, &file);
-        let study = place.study("driven.toml", STUDY);
-        let mut running = Running::start(&hosts, &["run", &study, "--drivers", &file, "--json"]);
+    let place = Place::with_planted_fault_among_others;
+    on_hosts(place, 1, drivers(1), |fleet| {
+        let mut running = fleet.begin(STUDY, "--drivers");
         running.hear("load-started", 1);
         // Its users are at work then.
         sleep(Duration::from_secs(3));
-        kill(hosts.agent(0).expect("an agent at work"));
+        fleet.kill_agent(0);
         assert_eq!(running.wait(), 4);
-        let resumed = hosts.rookery(&["run", "--resume", "--drivers", &file]);
+        let resumed = fleet.resume("--drivers");
         assert_eq!(code(&resumed), 0, "{}", text(&resumed.stderr));
-        let run = place.export();
-        let trials = rows(&run, "trials").iter();
-        assert_eq!(trials.filter(|trial| trial["status"] == "done").count(), 2);
-        down(&hosts, &file, 1);
-    }
-    assert_host_as(&before);
+        assert_eq!(ended_as(&fleet.place.export(), "done").len(), 2);
+    });
 }
 
 #[test]
 fn what_cannot_be_driven_from_elsewhere_is_refused_before_anything_is_made() {
-    if !root_tests() {
-        return;
-    }
-    let place = Place::among_others();
-    let hosts = PretendHosts::new(&place, 1);
-    let file = hosts.file(&[hosts.entry(0, "cpus = \"1\"")]);
-    up(&hosts, &file);
-    let elsewhere = place.study("elsewhere.toml", STUDY);
-    let here = STUDY.replace("driver = \"elsewhere\"\n", "");
-    let here = place.study("here.toml", &here);
-    let bare = STUDY.replace("\"container\"", "\"bare\"");
-    let bare = place.study("bare.toml", &bare);
-    let with_drivers = ["--drivers", file.as_str()];
-    for (study, more, words) in [
-        (&elsewhere, &[][..], "--drivers HOSTS.toml"),
-        (&here, &with_drivers[..], "keeps it beside its guests"),
-        (
-            &bare,
-            &with_drivers[..],
-            "bare guests cannot be driven from other machines",
-        ),
-    ] {
-        let mut args = vec!["run", study.as_str()];
-        args.extend(more);
-        let refused = hosts.rookery(&args);
-        let told = text(&refused.stderr);
-        assert_eq!(code(&refused), 4, "{told}");
-        assert!(
-            told.contains("lab::driver-elsewhere") && told.contains(words),
-            "{told}"
-        );
-    }
-    assert!(!place.runs().exists(), "no run was made");
-    down(&hosts, &file, 1);
+    on_hosts(Place::among_others, 1, drivers(1), |fleet| {
+        let elsewhere = fleet.place.study("elsewhere.toml", STUDY);
+        let here = STUDY.replace("driver = \"elsewhere\"\n", "");
+        let here = fleet.place.study("here.toml", &here);
+        let bare = STUDY.replace("\"container\"", "\"bare\"");
+        let bare = fleet.place.study("bare.toml", &bare);
+        let with_drivers = ["--drivers", fleet.file.as_str()];
+        for (study, more, words) in [
+            (&elsewhere, &[][..], "--drivers HOSTS.toml"),
+            (&here, &with_drivers[..], "keeps it beside its guests"),
+            (
+                &bare,
+                &with_drivers[..],
+                "bare guests cannot be driven from other machines",
+            ),
+        ] {
+            let mut args = vec!["run", study.as_str()];
+            args.extend(more);
+            let refused = fleet.hosts.rookery(&args);
+            let told = text(&refused.stderr);
+            assert_eq!(code(&refused), 4, "{told}");
+            assert!(
+                told.contains("lab::driver-elsewhere") && told.contains(words),
+                "{told}"
+            );
+        }
+        assert!(!fleet.place.runs().exists(), "no run was made");
+    });
 }

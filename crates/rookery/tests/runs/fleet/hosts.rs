@@ -36,6 +36,20 @@ impl<'p> PretendHosts<'p> {
         self.place.within(&within, plain)
     }
 
+    /// A second hosts file, of hosts with these numbers that lend the second CPU to users.
+    pub(super) fn file_of_drivers(&self, numbers: impl IntoIterator<Item = usize>) -> String {
+        let entries = numbers
+            .into_iter()
+            .map(|number| self.entry(number, "cpus = \"1\""));
+        let text = format!("ssh_config = \"ssh.conf\"\n{}", entries.collect::<String>());
+        self.write("DRIVERS.toml", &text)
+    }
+
+    /// Write a file beside the hosts files.
+    pub(super) fn write(&self, name: &str, text: &str) -> String {
+        self.place.study(name, text)
+    }
+
     pub(super) fn rookery(&self, args: &[&str]) -> Output {
         self.command(args).output().expect("rookery starts")
     }

@@ -1,6 +1,7 @@
 //! `rookery fleet` on pretend hosts.
 
 mod drivers;
+mod fixture;
 mod groups;
 mod guests;
 mod hosts;

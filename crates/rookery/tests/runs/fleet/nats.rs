@@ -2,15 +2,19 @@
 
 use std::{fs, thread::sleep, time::Duration};
 
+use rookery_testkit::NatsServer;
+
 use super::{
-    hosts::{NATS, PretendHosts},
-    json,
-    spread::{
-        Running, assert_no_guests, await_agents, down, each_trial_once, rows, sampled, up,
+    drivers::STUDY,
+    fixture::{
+        assert_no_guests, each_trial_once, ended_as, on_hosts_beside, only_reason, rows, told,
         went_well,
     },
+    hosts::{NATS, PretendHosts},
+    json,
+    spread::sampled,
 };
-use crate::common::{Place, assert_host_as, code, host_state, root_tests, text};
+use crate::common::{Place, code, root_tests, text};
 
 /// The seed of an nkey, and its public key: of 32 bytes that are 7.
 const SEED: &str = "SUAAOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBZ5FE";
@@ -23,32 +27,32 @@ fn users() -> String {
     format!("authorization {{ users: [ {{ nkey: {PUBLIC} }} ] }}")
 }
 
-/// A hosts file of `count` pretend hosts whose messages go over `url`, with the seed in a file beside
-/// it.
-fn file(hosts: &PretendHosts<'_>, place: &Place, count: usize, url: &str, seed: &str) -> String {
-    place.study("fleet.nk", seed);
+/// A hosts file of these entries, whose messages go over `url`, with the seed in a file beside it.
+fn file(hosts: &PretendHosts<'_>, entries: Vec<String>, url: &str, seed: &str) -> String {
+    hosts.write("fleet.nk", seed);
     let nats = format!("[nats]\nurl = \"{url}\"\ncredentials = \"fleet.nk\"\n");
-    let mut entries = vec![nats];
-    entries.extend((0..count).map(|number| hosts.entry(number, "")));
-    hosts.file(&entries)
+    hosts.file(&[vec![nats], entries].concat())
+}
+
+/// A server, and the file of so many hosts that speak over it, each with more keys.
+fn over_a_server(
+    count: usize,
+    more: &'static str,
+) -> impl Fn(&PretendHosts<'_>) -> (String, NatsServer) {
+    move |hosts| {
+        let server = hosts.nats_server(&users());
+        let entries = (0..count).map(|number| hosts.entry(number, more)).collect();
+        let url = format!("nats://{NATS}");
+        (file(hosts, entries, &url, SEED), server)
+    }
 }
 
 #[test]
 fn a_restart_of_the_server_loses_no_trial() {
-    if !root_tests() {
-        return;
-    }
-    let place = Place::new();
-    let before = host_state();
-    {
-        let hosts = PretendHosts::new(&place, 2);
-        let mut server = hosts.nats_server(&users());
-        let file = file(&hosts, &place, 2, &format!("nats://{NATS}"), SEED);
-        up(&hosts, &file);
-        let study = place.study("sampled.toml", &sampled("4", 4, "3s"));
-        let mut running = Running::start(&hosts, &["run", &study, "--spread", &file, "--json"]);
+    on_hosts_beside(Place::new, 2, over_a_server(2, ""), |fleet, mut server| {
+        let mut running = fleet.begin(&sampled("4", 4, "3s"), "--spread");
         running.hear("trial-started", 2);
-        let agent = hosts.agent(0).expect("an agent at work");
+        let agent = fleet.hosts.agent(0).expect("an agent at work");
         let words = fs::read(format!("/proc/{agent}/cmdline")).expect("its words");
         assert!(String::from_utf8_lossy(&words).contains("\0--dial\0"));
         sleep(Duration::from_secs(1));
@@ -58,45 +62,112 @@ fn a_restart_of_the_server_loses_no_trial() {
         server.begin();
         let ended = running.wait();
         assert!(went_well(ended), "{ended}");
-        let run = place.export();
+        let run = fleet.place.export();
         each_trial_once(&run);
         let reasons = rows(&run, "reasons");
         let mut lost = reasons.iter().filter(|row| row["code"] == "host-lost");
         assert_eq!(lost.next(), None, "{reasons:?}");
         assert_eq!(rows(&run, "hosts").len(), 2);
-        // Neither is needed to go down.
-        drop(server);
-        down(&hosts, &file, 2);
-    }
-    assert_host_as(&before);
+    });
 }
 
 #[test]
 fn agents_whose_controller_was_killed_leave_nothing() {
-    if !root_tests() {
-        return;
-    }
-    let place = Place::among_others();
-    let before = host_state();
-    {
-        let hosts = PretendHosts::new(&place, 2);
-        let _server = hosts.nats_server(&users());
-        let file = file(&hosts, &place, 2, &format!("nats://{NATS}"), SEED);
-        up(&hosts, &file);
-        // The load would last longer than everything else here.
-        let study = place.study("sampled.toml", &sampled("4", 2, "60s"));
-        let mut running = Running::start(&hosts, &["run", &study, "--spread", &file, "--json"]);
+    on_hosts_beside(
+        Place::among_others,
+        2,
+        over_a_server(2, ""),
+        |fleet, _server| {
+            // The load would last longer than everything else here.
+            let mut running = fleet.begin(&sampled("4", 2, "60s"), "--spread");
+            running.hear("trial-started", 2);
+            sleep(Duration::from_secs(1));
+            running.kill();
+            for number in 0..2 {
+                assert!(fleet.hosts.agent(number).is_some(), "it has a lease");
+            }
+            fleet.await_agents(2);
+            assert_no_guests();
+        },
+    );
+}
+
+#[test]
+fn a_partition_longer_than_the_lease_costs_a_trial_and_leaves_nothing() {
+    // The test spoils the first trial: that of host a.
+    let place = Place::with_planted_fault_among_others;
+    on_hosts_beside(place, 2, over_a_server(2, ""), |fleet, _server| {
+        // The load would last longer than the partition.
+        let mut running = fleet.begin(&sampled("4", 2, "20s"), "--spread");
         running.hear("trial-started", 2);
         sleep(Duration::from_secs(1));
-        running.kill();
-        for number in 0..2 {
-            assert!(hosts.agent(number).is_some(), "it has a lease");
-        }
-        await_agents(&hosts, 2);
+        fleet.hosts.cut_off(0);
+        // Its lease ends, and it removes its guest.
+        fleet.await_end_of_agent(0);
+        fleet.hosts.join_again(0);
+        let ended = running.wait();
+        assert!(went_well(ended), "{ended}");
+        let run = fleet.place.export();
+        each_trial_once(&run);
+        only_reason(&run, "host-lost");
+        let trials = rows(&run, "trials").len();
+        assert!(trials >= 3, "the first was planned again");
+        fleet.await_agents(2);
         assert_no_guests();
-        down(&hosts, &file, 2);
-    }
-    assert_host_as(&before);
+        // The host can be used as before.
+        let again = fleet.run(&sampled("4", 2, "2s"), "--spread");
+        assert!(went_well(code(&again)), "{}", text(&again.stderr));
+        each_trial_once(&fleet.place.export());
+    });
+}
+
+/// The skew of starts that the settings tell, and its bound, microseconds.
+fn skew(told: &str, threads: usize) -> (u64, u64) {
+    let between = format!(" us of {threads} threads, known to ");
+    let numbers = told
+        .strip_prefix("p99 ")
+        .and_then(|told| told.strip_suffix(" us"));
+    let numbers = numbers.and_then(|numbers| numbers.split_once(&between));
+    let (skew, bound) = numbers.unwrap_or_else(|| panic!("{told}"));
+    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{told}"));
+    (number(skew), number(bound))
+}
+
+/// The largest amount by which users of a driver began early or late, microseconds.
+fn late(told: &str) -> u64 {
+    let (late, _) = told
+        .split_once(" us after the common start")
+        .expect("a start");
+    late.trim_start_matches('-').parse().expect("a number")
+}
+
+#[test]
+fn three_drivers_start_together_and_say_how_far_apart() {
+    let three = over_a_server(3, "cpus = \"1\"");
+    on_hosts_beside(Place::among_others, 3, three, |fleet, _server| {
+        let ran = fleet.run(STUDY, "--drivers");
+        assert_eq!(code(&ran), 0, "{}", text(&ran.stderr));
+        let run = fleet.place.export();
+        let skews = told(&run, "driver.start-skew");
+        assert!(skews.len() >= ended_as(&run, "done").len(), "{skews:?}");
+        let starts = ["a", "b", "c"].map(|name| told(&run, &format!("driver.{name}.start")));
+        for (trial, text) in skews.into_iter().enumerate() {
+            let (p99, bound) = skew(text, 3);
+            eprintln!("start skew of three drivers: p99 {p99} us, known to {bound} us");
+            // Of three starts it is the worst; pretend hosts have one clock, so that what is known
+            // of it is right to its bound.
+            let worst = starts.iter().map(|told| late(told[trial])).max();
+            assert_eq!(Some(p99), worst, "{starts:?}");
+        }
+        for name in ["a", "b", "c"] {
+            for clock in told(&run, &format!("driver.{name}.clock")) {
+                let (ahead, known) = clock.split_once(" us ahead, known to ").expect("both");
+                let ahead: i64 = ahead.parse().expect("a number");
+                let bound: i64 = known.trim_end_matches(" us").parse().expect("a number");
+                assert!(ahead.abs() <= bound, "one clock: {clock}");
+            }
+        }
+    });
 }
 
 #[test]
@@ -107,7 +178,7 @@ fn a_server_that_cannot_be_used_is_said_before_anything_is_touched() {
     let place = Place::among_others();
     let hosts = PretendHosts::new(&place, 1);
     let fault = |url: &str, seed: &str| {
-        let file = file(&hosts, &place, 1, url, seed);
+        let file = file(&hosts, vec![hosts.entry(0, "")], url, seed);
         let refused = hosts.rookery(&["fleet", "up", &file, "--json"]);
         assert_eq!(code(&refused), 4, "{}", text(&refused.stdout));
         let refused = json(&refused.stderr);
