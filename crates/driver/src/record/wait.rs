@@ -31,17 +31,22 @@ fn weight(window: Span, from: Nanos, to: Nanos) -> Option<f64> {
     inside.then(|| window.length() as f64 / (window.length() - (to - from)) as f64)
 }
 
-/// Weighted sums over waits that lie wholly inside the window.
+/// Weighted sums over waits that lie wholly inside the window, and what of all waits lay in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Waits {
     weight: f64,
     drawn_s: f64,
     actual_s: f64,
+    /// What of waits lay inside the window.
+    inside: Nanos,
+    /// Waits that began inside it.
+    begun: u64,
 }
 
 impl Waits {
     /// A wait from `from` to `to` that should have taken `drawn`.
     pub(crate) fn add(&mut self, window: Span, drawn: Nanos, from: Nanos, to: Nanos) {
+        self.unfinished(window, from, to);
         if let Some(weight) = weight(window, from, to) {
             self.weight += weight;
             self.drawn_s += weight * seconds(drawn);
@@ -49,18 +54,33 @@ impl Waits {
         }
     }
 
+    /// A wait that was still going on when the load ended at `now`.
+    pub(crate) fn unfinished(&mut self, window: Span, from: Nanos, now: Nanos) {
+        self.inside += window.overlap(from, now);
+        self.begun += u64::from(window.contains(from));
+    }
+
     pub(crate) fn merge(&mut self, other: Self) {
+        self.inside += other.inside;
+        self.begun += other.begun;
         self.weight += other.weight;
         self.drawn_s += other.drawn_s;
         self.actual_s += other.actual_s;
     }
 
-    /// Mean drawn length, s.
+    /// Mean length of all waits, s: the time in them over how many began. In steady state the
+    /// window cuts off as much of those that began inside it as it has of those that began before,
+    /// so that waits longer than the window count, too.
+    pub(crate) fn mean_s(self) -> Option<f64> {
+        (self.begun > 0).then(|| seconds(self.inside) / self.begun as f64)
+    }
+
+    /// Mean drawn length of those wholly inside the window, s.
     pub(crate) fn drawn_mean_s(self) -> Option<f64> {
         (self.weight > 0.0).then(|| self.drawn_s / self.weight)
     }
 
-    /// Mean actual length, s.
+    /// Mean actual length of those wholly inside the window, s.
     pub(crate) fn actual_mean_s(self) -> Option<f64> {
         (self.weight > 0.0).then(|| self.actual_s / self.weight)
     }
