@@ -162,7 +162,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
 
-        /// Waits that lie wholly inside the window are 8.4 s long on average.
+        /// The window is as long as three waits.
         #[test]
         fn waits_longer_than_the_window_are_part_of_the_cycle(seed in any::<u64>()) {
             let error = little_error(&[long_waits(seed, 1.0)]);
