@@ -28,7 +28,9 @@ pub struct Pause {
 /// have a plain mean of 0.242 s, a weighted one of 0.25 s.
 fn weight(window: Span, from: Nanos, to: Nanos) -> Option<f64> {
     let seen = window.contains(to) && from <= to;
-    let left = window.length().min(window.end - (to - from).min(window.end));
+    let left = window
+        .length()
+        .min(window.end - (to - from).min(window.end));
     (seen && left > 0).then(|| window.length() as f64 / left as f64)
 }
 

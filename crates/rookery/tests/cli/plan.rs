@@ -89,17 +89,29 @@ fn commands_in_studies_are_understood() {
     let help: String = ["run", "plan", "rehearse", "app sample"]
         .map(|command| {
             let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-            text(&place.rookery(&args).output().expect("rookery starts").stdout)
+            text(
+                &place
+                    .rookery(&args)
+                    .output()
+                    .expect("rookery starts")
+                    .stdout,
+            )
         })
         .concat();
     let mut planned = 0;
-    for entry in fs::read_dir(root.join("studies")).expect("studies").flatten() {
+    for entry in fs::read_dir(root.join("studies"))
+        .expect("studies")
+        .flatten()
+    {
         let Ok(study) = fs::read_to_string(entry.path()) else {
             continue;
         };
         let comments = study.lines().filter_map(|line| line.split_once('#'));
         for (_, comment) in comments {
-            for word in comment.split([' ', '`']).filter(|word| word.starts_with("--")) {
+            for word in comment
+                .split([' ', '`'])
+                .filter(|word| word.starts_with("--"))
+            {
                 let known = help.split([' ', ',', '\n']).any(|other| other == word);
                 assert!(known, "{}: {comment}", entry.path().display());
             }
@@ -107,9 +119,14 @@ fn commands_in_studies_are_understood() {
                 continue;
             };
             let command = command.split("  ").next().expect("a part");
-            let mut words = command.split(' ').filter(|word| *word != "--without-database");
+            let mut words = command
+                .split(' ')
+                .filter(|word| *word != "--without-database");
             let verb = words.next();
-            assert!(matches!(verb, Some("run" | "plan" | "rehearse")), "{comment}");
+            assert!(
+                matches!(verb, Some("run" | "plan" | "rehearse")),
+                "{comment}"
+            );
             let args: Vec<&str> = ["plan"].into_iter().chain(words).collect();
             let mut plan = place.rookery(&args);
             let output = plan.current_dir(&root).output().expect("rookery starts");
