@@ -22,8 +22,9 @@ pub(super) const BELOW: Below = Below {
         "A volume of its own in each guest for the log that its server writes ahead of its data \
          (`log`: MariaDB's redo log, PostgreSQL's pg_wal), or for what its server puts aside while \
          it sorts and joins (`temporary`: MariaDB's tmpdir, PostgreSQL's temporary files). \
-         Where the data lie, [storage] says. Of the stacks \"mariadb\" and \"postgresql\", in \
-         containers, machines (each a disk of its own) and bare guests."
+         Where the data lie, [storage] says. Of the stacks \"mariadb\", \"postgresql\" and \"lamp\" \
+         (where its pages have a database), in containers, machines (each a disk of its own) and \
+         bare guests."
             .to_owned()
     },
     keys: RoleKeys::keys,
@@ -180,6 +181,24 @@ mod tests {
     }
 
     #[test]
+    fn the_database_of_pages_has_roles_and_web_servers_before_it_have_none() {
+        let role = "[storage.log]\nsize = \"512MiB\"\n";
+        let lamp = "title = \"t\"\n[workload]\nkind = \"dvdstore\"\n[load]\nramp_up = \
+                    \"1s\"\n[stack]\nkind = \"lamp\"\n[guest]\nkind = \"container\"\n";
+        let groups = "[[layout]]\nname = \"a\"\n[[layout.group]]\nname = \"web\"\nusers = \
+                      3\n[[layout.group]]\nname = \"database\"\ntier_of = \"web\"\n";
+        let text = format!("{lamp}{role}{groups}");
+        let document = crate::Document::parse("s.toml", &text);
+        let document = document.unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(document.study().storage.roles.len(), 1);
+        let of_groups: Vec<usize> = document.variants()[0]
+            .studies()
+            .map(|study| study.storage.roles.len())
+            .collect();
+        assert_eq!(of_groups, [0, 1]);
+    }
+
+    #[test]
     fn roles_are_refused_where_they_have_no_meaning() {
         let role = "[storage.log]\nsize = \"512MiB\"\n";
         for (text, said) in [
@@ -187,6 +206,13 @@ mod tests {
                 format!("[guest]\nkind = \"container\"\n{role}"),
                 "`storage.log` is a volume for the log of a database server, and the embedded \
                  stack has none of that",
+            ),
+            (
+                format!(
+                    "[workload]\nkind = \"web-banking\"\n[stack]\nkind = \"lamp\"\n[guest]\nkind = \
+                     \"container\"\n{role}"
+                ),
+                "the LAMP stack has none of that",
             ),
             (
                 format!("{DATABASE}{role}").replace("\"container\"", "\"fake\""),
