@@ -10,7 +10,7 @@ use rookery_host::{
     volume::loops::{LoopDevice, loops},
 };
 
-use super::volume::{remove_image, run_of_image};
+use super::{names::run_of_image, volume::remove_image};
 
 /// A loop device of a run, with the file behind it and where it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]

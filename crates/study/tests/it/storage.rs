@@ -5,8 +5,16 @@ use std::{collections::BTreeMap, time::Duration};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use rookery_study::{
     AccessTimes, Amount, BlockSize, FileSystem, ForeignTier, GuestKind, IoLimits, JournalMode,
-    RoleUse, StackUse, StorageRole, StorageUse, Study, Tier, VolumeCache, VolumeUse,
+    RoleUse, StackUse, StorageRole, StorageUse, Study, Tier, VolumeCache, VolumePlaces, VolumeUse,
 };
+
+/// Where devices come from; block devices are enough for the volumes of some studies.
+fn places() -> impl Strategy<Value = Option<VolumePlaces>> {
+    let directories = vec("/mnt/[a-z]{1,8}", 0..3).prop_map(VolumePlaces::Directories);
+    let devices = vec("/dev/[a-z]{1,8}", 0..40).prop_map(VolumePlaces::BlockDevices);
+    let places = prop_oneof![3 => directories, 1 => devices];
+    places.prop_map(|places| Some(places).filter(|places| !places.paths().is_empty()))
+}
 
 prop_compose! {
     fn volume(size: BoxedStrategy<Amount>)(shared in any::<bool>(), xfs in any::<bool>(), size in option::of(size),
@@ -15,7 +23,7 @@ prop_compose! {
         journal in option::of(select(vec![JournalMode::Ordered, JournalMode::Writeback, JournalMode::Journal])), discard in any::<bool>(),
         commit in option::of(1_u64..9999), host_cache in any::<bool>(),
         tier in select(vec![Tier::Single, Tier::Foreign(ForeignTier::Bcache), Tier::Foreign(ForeignTier::Zfs)]),
-        directories in vec("/mnt/[a-z]{1,8}", 0..3),
+        places in places(),
     ) -> VolumeUse {
         VolumeUse {
             raw: false,
@@ -28,9 +36,13 @@ prop_compose! {
             journal: journal.filter(|_| !xfs),
             discard,
             commit: commit.filter(|_| !xfs).map(Duration::from_secs),
-            cache: if host_cache { VolumeCache::Host } else { VolumeCache::None },
+            cache: match places {
+                Some(VolumePlaces::BlockDevices(_)) => VolumeCache::None,
+                _ if host_cache => VolumeCache::Host,
+                _ => VolumeCache::None,
+            },
             tier,
-            directories,
+            places,
         }
     }
 }

@@ -4,8 +4,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    DIRECTORY, LONGEST_COMMIT, MOST_DIRECTORIES, RoleUse, SECTION, StorageKeys, StorageRole,
-    StorageUse, Switch,
+    BLOCK_DEVICE, DIRECTORY, LONGEST_COMMIT, MOST_DIRECTORIES, RoleUse, SECTION, StorageKeys,
+    StorageRole, StorageUse, Switch,
 };
 use crate::{
     grammar::{
@@ -55,6 +55,9 @@ keys! {
         /// Directories in which the files behind the volumes lie, each on a disk of its own: guests
         /// are dealt over them in turn.
         directories: Values<PathFromRoot> = Values { kind: DIRECTORY, most: MOST_DIRECTORIES }, Optional("the run's directory");
+        /// Empty block devices or partitions of this host on which the volumes are made, instead of
+        /// files: guests are dealt over them in turn, and each takes a whole one.
+        block_devices: Values<PathFromRoot> = Values { kind: BLOCK_DEVICE, most: MOST_DIRECTORIES }, Optional("none");
         /// Most reads per second of a guest from it (this and all keys below: containers and
         /// machines only).
         read_iops: PerSecond = PerSecond::Count, Default("\"none\"");
@@ -84,6 +87,7 @@ impl RoleKeys {
             commit: self.commit,
             cache: self.cache,
             directories: self.directories,
+            block_devices: self.block_devices,
             read_iops: self.read_iops,
             write_iops: self.write_iops,
             read_bps: self.read_bps,
@@ -112,6 +116,7 @@ impl RoleKeys {
             commit: keys.commit,
             cache: keys.cache,
             directories: keys.directories,
+            block_devices: keys.block_devices,
             read_iops: keys.read_iops,
             write_iops: keys.write_iops,
             read_bps: keys.read_bps,
@@ -163,7 +168,7 @@ mod tests {
         let study = with(&format!("{DATABASE}{text}")).expect("valid");
         assert_eq!(study.storage.volume, None, "the data lie in the directory");
         let log = &study.storage.roles[&StorageRole::Log];
-        assert_eq!(log.volume.directories, ["/mnt/fast"]);
+        assert_eq!(log.volume.dealt(0), ["/mnt/fast"]);
         assert_eq!(log.volume.atime, AccessTimes::Noatime);
         assert_eq!(log.limits.write_iops, Some(100));
         assert_eq!(study.storage.roles.len(), 2);
