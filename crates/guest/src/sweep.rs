@@ -16,7 +16,7 @@ use crate::{
     processes::{KILL_LIMIT, kill_labelled, labelled_processes},
     registry::{Registration, Registry},
     storage::{
-        device_traces, records, remove_listed, traces, volumes,
+        device_traces, mounted_by_runs, records, remove_listed, traces, unmount_copies, volumes,
     },
     swap::{self, SwapTrace, swap_files, swap_traces},
 };
@@ -263,6 +263,11 @@ pub(crate) fn sweep(
             Err(error) => report.failed.push(error.to_string()),
         }
         remove_group(cgroups, &run_group(run), &mut report);
+        unmount_copies(&|mounts| {
+            let of_runs = mounted_by_runs(mounts).into_iter();
+            let own = of_runs.filter(|(of, _)| of == run);
+            own.map(|(_, point)| point).collect()
+        });
         match discover(registry, cgroups, kinds) {
             Ok(mut runs) => {
                 let holdings = runs.remove(run.as_str()).unwrap_or_default();

@@ -8,6 +8,7 @@
 //! A guest that is made with a [`Provision`] keeps its data there.
 
 mod ability;
+mod copies;
 mod device_record;
 mod fault;
 mod in_force;
@@ -20,6 +21,7 @@ mod view;
 mod volume;
 
 pub(crate) use ability::{IoLimiter, StorageAbility, foreign_tier, missing};
+pub(crate) use copies::unmount_copies;
 pub(crate) use device_record::{device_traces, records};
 pub use fault::{VolumeFault, VolumeLook};
 pub(crate) use fault::{device_fault, file_system_fault};
@@ -32,7 +34,7 @@ pub(crate) use provision::{ProvidedVolumes, Store};
 pub use provision::{Provision, RoleProvision};
 pub use roles::RoleDirectory;
 pub(crate) use roles::{make_roles, role_place};
-pub(crate) use traces::traces;
+pub(crate) use traces::{mounted_by_runs, traces};
 pub(crate) use view::View;
 pub(crate) use volume::remove_listed;
 pub use volume::{Volume, VolumeDevice};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use rookery_host::{
-    CommandError, Host, HostError,
+    CommandError, Host, HostError, Mount,
     io::Device,
     volume::{DeviceSource, InForce, MountedBy, VolumeSpec, devices::TakenDevice, in_force, loops},
 };
@@ -21,6 +21,7 @@ use rustix::{
 };
 
 use super::{
+    copies::unmount_copies,
     device_record::DeviceRecord,
     names::{IMAGE, RECORD, run_of_image, volumes},
     view::View,
@@ -403,6 +404,19 @@ impl Volume {
         view.within(|| self.mount())
     }
 
+    /// Where it is mounted, and the clones of containers whose upper layers lie on it: they keep it
+    /// in use as well.
+    fn mounted_among(&self, mounts: &[Mount]) -> Vec<PathBuf> {
+        let layer = format!("upperdir={}/", self.point.display());
+        let is_of = |mount: &&Mount| {
+            let mut devices = self.devices();
+            let own = devices.any(|device| mount.is_of(device.device, &device.path));
+            own || (mount.kind == "overlay" && mount.options.contains(&layer))
+        };
+        let own = mounts.iter().filter(is_of);
+        own.map(|mount| mount.point.clone()).collect()
+    }
+
     /// What it is, read back from the kernel; `None` where the host has not mounted it.
     #[must_use]
     pub fn in_force(&self) -> Option<InForce> {
@@ -429,6 +443,7 @@ impl Volume {
             view.within(|| unmount_all(&self.point))?;
         }
         unmount_all(&self.point)?;
+        unmount_copies(&|mounts| self.mounted_among(mounts));
         self.parts.iter_mut().try_for_each(Part::remove)?;
         match fs::remove_dir(&self.point) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env, fs,
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{
@@ -40,6 +41,10 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     (
         "a_shared_volume_goes_with_its_last_guest",
         a_shared_volume_goes_with_its_last_guest,
+    ),
+    (
+        "a_volume_is_removed_although_a_namespace_was_copied_while_it_was_mounted",
+        a_volume_is_removed_although_a_namespace_was_copied_while_it_was_mounted,
     ),
     (
         "the_log_of_a_guest_lies_on_a_volume_of_its_own_and_is_limited",
@@ -454,6 +459,58 @@ fn a_shared_volume_goes_with_its_last_guest() {
     );
     guests[1].remove().expect("removed");
     assert_eq!(place.left(), [""; 0]);
+}
+
+/// A mount namespace of another program of the host, with a copy of each mount.
+struct Copied(std::process::Child);
+
+impl Copied {
+    fn new() -> Self {
+        let mut child = Command::new("unshare")
+            .args(["--mount", "--propagation", "private"])
+            .args(["sh", "-c", "echo copied; exec sleep 600"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare starts");
+        let mut line = String::new();
+        let said = child.stdout.take().expect("piped");
+        BufReader::new(said).read_line(&mut line).expect("it says");
+        assert_eq!(line, "copied\n");
+        Self(child)
+    }
+}
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn a_volume_is_removed_although_a_namespace_was_copied_while_it_was_mounted() {
+    if !root_tests() {
+        return;
+    }
+    for kind in [Kind::Container, Kind::Bare] {
+        let place = Place::new();
+        let lab = place.lab(kind);
+        let volume = lab.volume("g1", &ext4()).expect("a volume");
+        let provision = Provision {
+            volume: Some(volume.name().to_owned()),
+            ..Provision::default()
+        };
+        let mut guest = lab
+            .create_with(&template(&*lab, "/bin/cat"), &spec(1, &[]), &provision)
+            .expect("a guest");
+        drop(volume);
+        let copied = Copied::new();
+        let began = Instant::now();
+        guest.remove().expect("removed");
+        assert!(began.elapsed() < Duration::from_secs(20));
+        assert_eq!(place.left(), [""; 0]);
+        drop(copied);
+    }
 }
 
 /// A log on this volume.
