@@ -157,7 +157,7 @@ impl Reference {
 }
 
 /// The groups of the named baseline by their names, or, where it has no groups, its point as the
-/// reference of all; without a baseline the same layout as a single tile.
+/// reference of all; without a baseline the same layout as a single tile, where it is repeated.
 fn reference(
     layout: &Layout,
     all: &[GroupedPoint],
@@ -181,7 +181,12 @@ fn reference(
         own.per_minute.map(|rate| rate.mean)
     };
     if let Some(other) = fewest {
-        if layout.baseline.is_none() && other.point.tiles > 1 {
+        let is_repeated = || {
+            let mut points = all.iter().filter(of_layout);
+            points.any(|more| more.point.tiles > other.point.tiles)
+        };
+        // A layout that is not repeated would be compared with itself.
+        if layout.baseline.is_none() && (other.point.tiles > 1 || !is_repeated()) {
             return None;
         }
         let parts = other.point.groups.iter().zip(&other.groups);

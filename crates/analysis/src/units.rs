@@ -17,8 +17,22 @@ pub(crate) fn pause_s(study: &Study, measured: &Measurement) -> Option<f64> {
 /// that they are the shorter the longer answers take.
 fn idle_per_unit_s(measured: &Measurement) -> Option<f64> {
     let idle_s: f64 = measured.guests.iter().map(|guest| guest.idle_s).sum();
-    let units = measured.units_per_minute() * measured.window.seconds() / 60.0;
+    let units = units(measured);
     (measured.pacing == Pacing::Think && units > 0.0).then(|| idle_s / units)
+}
+
+/// Time from a unit of work of a client to its next, s, where pauses fill up cycles; it is longer
+/// than the cycle where answers take longer. `None` with other pauses.
+pub(crate) fn cycle_s(measured: &Measurement) -> Option<f64> {
+    let guests = measured.guests.iter();
+    let all_s: f64 = guests.map(|guest| guest.busy_s + guest.idle_s).sum();
+    let units = units(measured);
+    (measured.pacing == Pacing::Cycle && units > 0.0).then(|| all_s / units)
+}
+
+/// Units of work within the window.
+fn units(measured: &Measurement) -> f64 {
+    measured.units_per_minute() * measured.window.seconds() / 60.0
 }
 
 /// Units of work that an arrival of an open load asks for; `None` where it cannot be told.

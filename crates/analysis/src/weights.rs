@@ -14,7 +14,8 @@ const WEIGHT: &str = "guest.cpu_weight";
 const CPUS: &str = "placement.cpus";
 /// The weight of a control group that says nothing.
 const USUAL_WEIGHT: u32 = 100;
-/// Share of the CPUs' time that guests used from which on they are taken to have wanted more.
+/// Threads that ran or were ready to, for each CPU, from which on guests are taken to have wanted
+/// more than they got.
 const CONTENDED: f64 = 0.85;
 
 data! {
@@ -29,8 +30,8 @@ data! {
         pub cpus: String,
         /// Good trials, of which all numbers are means.
         pub trials: usize,
-        /// Whether they used nearly all of these CPUs together. Where they did not, each got what it
-        /// wanted, and weights decided nothing.
+        /// Whether they had work for nearly all of these CPUs together: threads that ran, and those
+        /// that waited. Where they had not, each got what it wanted, and weights decided nothing.
         pub contended: bool,
         /// Each of them.
         pub guests: Vec<WeightedGuest>,
@@ -179,12 +180,13 @@ fn summary(run: &Run, point: u32, cpus: String, trials: &[Vec<Reading>]) -> Weig
         .collect();
     let weights: f64 = guests.iter().map(|guest| f64::from(guest.weight)).sum();
     let cores: f64 = guests.iter().map(|guest| guest.cores).sum();
+    let waiting: f64 = guests.iter().filter_map(|guest| guest.waiting).sum();
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let (_, label) = whole(run, point);
     WeightedGuests {
         point,
         label,
-        contended: cores >= CONTENDED * cpu_count(&cpus) as f64,
+        contended: cores + waiting >= CONTENDED * f64::from(cpu_count(&cpus)),
         cpus,
         trials: trials.len(),
         guests: guests

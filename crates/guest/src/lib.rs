@@ -68,7 +68,7 @@ pub use registry::Registration;
 pub use rookery_host::{
     Usage, UsageProbe,
     io::IoLimits,
-    volume::{AccessTimes, FileSystem, JournalMode, MountedBy, VolumeSpec},
+    volume::{AccessTimes, DeviceSource, FileSystem, JournalMode, MountedBy, VolumeSpec},
 };
 pub use rookery_study::StorageRole;
 pub use rookery_study::vm_shape::{
@@ -77,7 +77,8 @@ pub use rookery_study::vm_shape::{
 };
 pub use spec::{CalledBy, CpuTime, FileReaders, GuestFile, GuestSpec, GuestUser};
 pub use storage::{
-    InForce, Provision, RoleDirectory, RoleMove, RoleProvision, Volume, VolumeFault, VolumeLook,
+    InForce, Provision, RoleDirectory, RoleMove, RoleProvision, Volume, VolumeDevice, VolumeFault,
+    VolumeLook,
 };
 pub use swap::SwapDevice;
 pub use template::{

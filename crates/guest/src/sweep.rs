@@ -15,7 +15,9 @@ use crate::{
     paths::{clones, remove_unmounted},
     processes::{KILL_LIMIT, kill_labelled, labelled_processes},
     registry::{Registration, Registry},
-    storage::{remove_listed, traces, volumes},
+    storage::{
+        device_traces, mounted_by_runs, records, remove_listed, traces, unmount_copies, volumes,
+    },
     swap::{self, SwapTrace, swap_files, swap_traces},
 };
 
@@ -156,12 +158,18 @@ pub(crate) fn discover(
 /// groups, devices that are swapped to.
 fn shared_remnants(registry: &Registry, cgroups: &Cgroups) -> io::Result<Vec<Remnant>> {
     let mut found = Vec::new();
-    let volumes = traces(&mounts()?);
-    for volume in &volumes {
-        for point in volume.points.iter().rev() {
+    let mounts = mounts()?;
+    let loops = traces(&mounts);
+    let registered = registry.read().into_iter();
+    let registered = registered.map(|registration| volumes(&registration.dir));
+    let devices = device_traces(registered, &mounts);
+    let of_loops = loops.iter().map(|trace| (&trace.run, &trace.points));
+    let of_devices = devices.iter().map(|trace| (&trace.run, &trace.points));
+    for (run, points) in of_loops.chain(of_devices) {
+        for point in points.iter().rev() {
             let mounted = point.clone();
             found.push(Remnant::new(
-                volume.run.clone(),
+                run.clone(),
                 "mount",
                 point.display().to_string(),
                 move || detach(&mounted),
@@ -177,12 +185,20 @@ fn shared_remnants(registry: &Registry, cgroups: &Cgroups) -> io::Result<Vec<Rem
             found.push(remnant.without_proof());
         }
     }
-    for volume in volumes {
+    for volume in loops {
         found.push(Remnant::new(
             volume.run.clone(),
             "volume",
             volume.name(),
             move || volume.remove(),
+        ));
+    }
+    for device in devices {
+        found.push(Remnant::new(
+            device.run.clone(),
+            "volume",
+            device.name(),
+            move || device.remove(),
         ));
     }
     let records = state_dirs(registry, swap::STATE);
@@ -247,6 +263,11 @@ pub(crate) fn sweep(
             Err(error) => report.failed.push(error.to_string()),
         }
         remove_group(cgroups, &run_group(run), &mut report);
+        unmount_copies(&|mounts| {
+            let of_runs = mounted_by_runs(mounts).into_iter();
+            let own = of_runs.filter(|(of, _)| of == run);
+            own.map(|(_, point)| point).collect()
+        });
         match discover(registry, cgroups, kinds) {
             Ok(mut runs) => {
                 let holdings = runs.remove(run.as_str()).unwrap_or_default();
@@ -265,7 +286,11 @@ pub(crate) fn sweep(
         }
         for (what, below) in [
             ("clones", dir.map(clones)),
-            ("volumes", dir.map(volumes)),
+            // A device that could not be made blank is still to be found.
+            (
+                "volumes",
+                dir.map(volumes).filter(|dir| records(dir).is_empty()),
+            ),
             ("swap files", dir.map(swap_files)),
         ] {
             if let Some(directory) = below.filter(|directory| directory.exists()) {

@@ -24,6 +24,15 @@ pub struct Mount {
     pub options: String,
 }
 
+impl Mount {
+    /// Whether it is a mount of the block device of this number and name. What lies on several
+    /// devices has a number of its own, and is called after one of them.
+    #[must_use]
+    pub fn is_of(&self, device: (u32, u32), path: &Path) -> bool {
+        self.device == device || (self.device.0 == 0 && Path::new(&self.source) == path)
+    }
+}
+
 /// Read the text of a mountinfo file. Lines that do not parse are left out.
 #[must_use]
 pub fn parse_mountinfo(text: &str) -> Vec<Mount> {

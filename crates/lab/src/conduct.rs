@@ -1,7 +1,7 @@
 //! One run from its first trial to its last.
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::{BTreeSet, HashSet, VecDeque},
     net::IpAddr,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
@@ -356,20 +356,23 @@ impl Conductor<'_> {
         let own = RunId::try_from(header.run_id).map(|run| lab_pool::labels(&run));
         let own = own.unwrap_or_default();
         let things = rookery_guest::inventory()?.into_iter();
-        for other in things
-            .filter(|thing| thing.alive && !own.contains(&thing.run))
-            .map(|thing| thing.run)
-        {
-            if !known.insert(other.clone()) {
-                continue;
-            }
-            let text = format!(
-                "run {other} was under way on this host at the same time: the two disturb each \
-                 other's numbers"
-            );
-            self.remark(store, &text)?;
+        let others = things.filter(|thing| thing.alive && !own.contains(&thing.run));
+        let news: BTreeSet<String> = others
+            .filter(|thing| known.insert(thing.run.clone()))
+            .map(|thing| thing.run.to_string())
+            .collect();
+        if news.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let runs = if news.len() == 1 { "run" } else { "runs" };
+        let were = if news.len() == 1 { "was" } else { "were" };
+        let names: Vec<String> = news.into_iter().collect();
+        let text = format!(
+            "{runs} {} {were} under way on this host at the same time: runs disturb each other's \
+             numbers",
+            names.join(", ")
+        );
+        self.remark(store, &text)
     }
 
     /// Warn before the first trial of work on the host that would be in its way.

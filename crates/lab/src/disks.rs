@@ -1,8 +1,8 @@
-//! Whether the file systems on which a study lays its volumes have room for them.
+//! Whether the file systems and block devices on which a study lays its volumes have room for them.
 
 use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path};
 
-use rookery_host::{HostError, free_space};
+use rookery_host::{HostError, RealHost, free_space, volume::devices::TakenDevice};
 use rookery_study::Estimate;
 
 use crate::error::LabError;
@@ -21,8 +21,14 @@ struct Disk<'a> {
 /// the plan has checked.
 ///
 /// # Errors
-/// When a directory is not there, or its file system has too little room.
+/// When a directory is not there, or its file system has too little room; when a block device is too
+/// small, in use, or holds what is not ours.
 pub(crate) fn check(estimate: &Estimate, runs: Option<&Path>) -> Result<(), LabError> {
+    for (device, mib) in &estimate.devices_mib {
+        // Given back at once, and nothing is written.
+        TakenDevice::take(&RealHost, Path::new(device), mib.saturating_mul(1 << 20))
+            .map_err(LabError::Disk)?;
+    }
     for disk in disks(estimate, runs, &device_of).map_err(LabError::Disk)? {
         let free_mib = free_mib(disk.directory).map_err(LabError::Disk)?;
         if disk.mib > free_mib {
@@ -99,6 +105,7 @@ mod tests {
             elsewhere_mib: elsewhere
                 .map(|(directory, mib)| ((*directory).to_owned(), *mib))
                 .collect::<BTreeMap<_, _>>(),
+            devices_mib: BTreeMap::new(),
         }
     }
 

@@ -6,14 +6,15 @@ use std::{
     sync::Arc,
 };
 
+use rookery_cast::count_u32;
 use rookery_guest::{
-    Guest, GuestError, Lab, MountedBy, Provision, RoleMove, RoleProvision, Volume, VolumeSpec,
-    check_storage, check_swap, refuse_tier,
+    DeviceSource, Guest, GuestError, Lab, MountedBy, Provision, RoleMove, RoleProvision, Volume,
+    VolumeSpec, check_storage, check_swap, refuse_tier,
 };
 use rookery_host::{RealHost, fio};
 use rookery_study::{
     FileSystem, GuestKind, Plan, PlannedGuest, Point, RoleUse, StorageRole, StorageUse, Study,
-    Tier, Variant, VolumeCache, VolumeUse,
+    Tier, Variant, VolumeCache, VolumePlaces, VolumeUse,
 };
 
 use rookery_stack::EffectiveSetting;
@@ -183,10 +184,8 @@ fn nodes_of(study: &Study, guest: PlannedGuest<'_>) -> Vec<u32> {
 /// A volume of `size_mib` in the words of the guest crate: the one `index` of its trial, from 0, by
 /// which the directories are dealt out.
 pub(crate) fn spec(volume: &VolumeUse, size_mib: u64, index: usize) -> VolumeSpec {
-    let devices = volume.tier.devices();
-    let first = index.saturating_mul(devices as usize);
-    let places = volume.directories.iter().cycle();
-    let places = places.skip(first % volume.directories.len().max(1));
+    let places = volume.dealt(count_u32(index));
+    let places = places.into_iter().map(PathBuf::from).collect();
     VolumeSpec {
         size_mib,
         file_system: (!volume.raw).then_some(volume.filesystem),
@@ -200,11 +199,12 @@ pub(crate) fn spec(volume: &VolumeUse, size_mib: u64, index: usize) -> VolumeSpe
             .commit
             .map(|commit| u32::try_from(commit.as_secs()).unwrap_or(u32::MAX)),
         direct: volume.cache == VolumeCache::None,
-        devices,
-        places: places
-            .take(volume.directories.len().min(devices as usize))
-            .map(PathBuf::from)
-            .collect(),
+        devices: volume.tier.devices(),
+        source: match volume.places {
+            None => DeviceSource::RunDirectory,
+            Some(VolumePlaces::Directories(_)) => DeviceSource::Directories(places),
+            Some(VolumePlaces::BlockDevices(_)) => DeviceSource::BlockDevices(places),
+        },
     }
 }
 
@@ -243,7 +243,7 @@ mod tests {
             commit_s: Some(30),
             direct: false,
             devices: 1,
-            places: Vec::new(),
+            source: DeviceSource::RunDirectory,
         };
         assert_eq!(
             spec(study.storage.volume.as_ref().expect("a volume"), 64, 0),
@@ -270,7 +270,8 @@ mod tests {
             let volume = study.storage.volume.as_ref().expect("a volume");
             let spec = spec(volume, 1024, index);
             let names: Vec<String> = spec
-                .places
+                .source
+                .paths()
                 .iter()
                 .map(|at| at.display().to_string())
                 .collect();
@@ -287,7 +288,7 @@ mod tests {
         let wide = "tier = \"stripe\"\ndevices = 4\n";
         assert_eq!(
             places(wide, 1),
-            (4, "/b/c/a".to_owned()),
+            (4, "/b/c/a/b".to_owned()),
             "the fourth is the first again"
         );
     }

@@ -22,7 +22,7 @@ pub use counters::{BufferCounters, PoolChange, counters, pool_line, set_pool};
 pub use effective::{Readings, compare, read_back, relaxed_settings};
 pub use engine::EngineFacts;
 pub use error::DatabaseError;
-pub use roles::{moved, role_in_force};
+pub use roles::{moved, role_settings};
 pub use rookery_study::Engine;
 pub use server::{Account, Server};
 pub use settle::{prepare, settle};

@@ -127,6 +127,7 @@ fn plan() -> Plan {
             memory_mib: 640,
             disk_mib: 100,
             elsewhere_mib: BTreeMap::new(),
+            devices_mib: BTreeMap::new(),
         },
         notes: vec!["bare guests do not enforce their memory limit".to_owned()],
     }

@@ -92,7 +92,7 @@ pub use stack_use::{
 };
 pub use storage_use::{
     AccessTimes, BlockSize, FileSystem, ForeignTier, IoLimits, JournalMode, RoleUse, StorageRole,
-    StorageUse, Tier, VolumeCache, VolumeSizes, VolumeUse,
+    StorageUse, Tier, VolumeCache, VolumePlaces, VolumeSizes, VolumeUse,
 };
 pub use values::{
     Arrivals, BUDGETS, Course, CourseStep, CpuSet, CpuTime, DriverPlace, GuestKind, GuestShape,

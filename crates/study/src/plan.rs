@@ -684,6 +684,9 @@ pub struct Estimate {
     /// The most that volumes of one point take in each other directory that the study names, MiB.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub elsewhere_mib: BTreeMap<String, u64>,
+    /// The largest volume on each block device that the study names, MiB.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub devices_mib: BTreeMap<String, u64>,
 }
 
 /// The whole plan.

@@ -399,7 +399,7 @@ fn check_roles(sections: &Sections, context: &mut Context) {
             let span = context.spans.nearest(path);
             context.refuse::<()>(Code::Contradiction, span, message, help);
         };
-        if !matches!(stack, Some(StackKind::Mariadb | StackKind::Postgresql)) {
+        if !has_server(stack, sections.workload.as_ref()) {
             let what = match role {
                 StorageRole::Log => "the log",
                 StorageRole::Data | StorageRole::Temporary => "the temporary files",
@@ -409,8 +409,8 @@ fn check_roles(sections: &Sections, context: &mut Context) {
                  of that",
                 stack_words(sections)
             );
-            let help = "remove the section, or write `kind = \"mariadb\"` or `kind = \
-                        \"postgresql\"` in [stack]";
+            let help = "remove the section, or choose a stack with a database server: `kind = \
+                        \"mariadb\"`, \"postgresql\", or \"lamp\" where pages have a database";
             refuse(&path, message, help);
             continue;
         }
@@ -435,6 +435,17 @@ fn check_roles(sections: &Sections, context: &mut Context) {
             let help = "write `kind = \"container\"` in [guest], or remove the limit";
             refuse(&format!("{path}.{key}"), message, help);
         }
+    }
+}
+
+/// Whether a stack has a database server that keeps a log and temporary files apart from its data.
+fn has_server(stack: Option<StackKind>, workload: Option<&Workload>) -> bool {
+    match stack {
+        Some(StackKind::Mariadb | StackKind::Postgresql) => true,
+        Some(StackKind::Lamp) => {
+            workload.is_none_or(|workload| workload.keys().has_lamp_database())
+        }
+        _ => false,
     }
 }
 

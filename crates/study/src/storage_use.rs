@@ -132,10 +132,49 @@ pub struct VolumeUse {
     /// What of devices a volume is made of.
     #[serde(default, skip_serializing_if = "Tier::is_single")]
     pub tier: Tier,
-    /// Directories of this host in which the files behind the devices lie, one after the other;
-    /// empty = the run's directory.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub directories: Vec<String>,
+    /// Where its devices come from; `None` = files in the run's directory.
+    #[serde(flatten)]
+    pub places: Option<VolumePlaces>,
+}
+
+impl VolumeUse {
+    /// The places of the devices of the volume `index` of its trial, from 0: all volumes, and the
+    /// devices of each, are dealt over the places in turn. None where they lie in the run's
+    /// directory.
+    #[must_use]
+    pub fn dealt(&self, index: u32) -> Vec<&str> {
+        let places = self.places.as_ref().map_or(&[][..], VolumePlaces::paths);
+        let devices = self.tier.devices();
+        let first = u64::from(index) * u64::from(devices);
+        let place = |device: u64| {
+            let count = places.len() as u64;
+            // The remainder is below their number, whatever the width of addresses.
+            (count > 0).then(|| places[rookery_cast::index(device % count)].as_str())
+        };
+        (first..first + u64::from(devices))
+            .filter_map(place)
+            .collect()
+    }
+}
+
+/// Where the devices of volumes come from, in turn; never empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VolumePlaces {
+    /// Directories of this host in which the files behind them lie.
+    Directories(Vec<String>),
+    /// Block devices of this host: a volume takes whole ones.
+    BlockDevices(Vec<String>),
+}
+
+impl VolumePlaces {
+    /// What is named.
+    #[must_use]
+    pub fn paths(&self) -> &[String] {
+        match self {
+            Self::Directories(paths) | Self::BlockDevices(paths) => paths,
+        }
+    }
 }
 
 /// What of devices a volume is made of.
@@ -360,6 +399,46 @@ impl IoLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_are_stored_under_the_names_of_their_keys() {
+        let volume = VolumeUse {
+            raw: false,
+            shared: false,
+            filesystem: FileSystem::Ext4,
+            size: None,
+            block_size: BlockSize::Four,
+            atime: AccessTimes::Relatime,
+            barriers: None,
+            journal: None,
+            discard: false,
+            commit: None,
+            cache: VolumeCache::None,
+            tier: Tier::Single,
+            places: None,
+        };
+        let paths = || vec!["/a".to_owned(), "/b".to_owned()];
+        for (places, said) in [
+            (None, None),
+            (
+                Some(VolumePlaces::Directories(paths())),
+                Some("\"directories\":[\"/a\",\"/b\"]"),
+            ),
+            (
+                Some(VolumePlaces::BlockDevices(paths())),
+                Some("\"block_devices\":[\"/a\",\"/b\"]"),
+            ),
+        ] {
+            let volume = VolumeUse {
+                places,
+                ..volume.clone()
+            };
+            let json = serde_json::to_string(&volume).expect("plain data");
+            assert!(said.is_none_or(|said| json.contains(said)), "{json}");
+            let read: VolumeUse = serde_json::from_str(&json).expect("read again");
+            assert_eq!(read, volume);
+        }
+    }
 
     #[test]
     fn sizes_of_stored_plans_are_those_of_the_data() {

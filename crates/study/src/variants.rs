@@ -102,11 +102,15 @@ fn expand_set(mut set: LayoutSet<'_>, source: &Source, context: &mut Context) ->
     for (id, row) in (1..).zip(&rows) {
         let mut studies = Vec::new();
         let mut spans_of = Vec::new();
-        for group in &groups {
+        for (place, group) in groups.iter().enumerate() {
             let row = group.row(&shared, row);
             let chosen = factors::choose(&group.root, &group.found, &row);
             let (study, _, spans) = read(&chosen, source, context)?;
-            studies.push(alone(study));
+            let mut study = alone(study);
+            if is_front(&set.groups, place) {
+                study.storage.roles.clear();
+            }
+            studies.push(study);
             spans_of.push(spans);
         }
         let levels = shared
@@ -147,6 +151,16 @@ fn check_groups(study: &Study, groups: &[LayoutGroup], spans: &Spans, context: &
         let span = spans.nearest("measure.load_time");
         context.refuse::<()>(Code::Contradiction, span, message, help);
     }
+}
+
+/// Whether the guests of the group at this place have their database in those of another, its tier:
+/// they have no log and no temporary files that could lie apart.
+fn is_front(groups: &[LayoutGroup], place: usize) -> bool {
+    let Some(own) = groups.get(place) else {
+        return false;
+    };
+    let mut fronts = groups.iter().filter_map(|group| group.tier_of.as_ref());
+    fronts.any(|front| *front == own.name)
 }
 
 /// A study of a variant without what its layouts are compared with, and how they are repeated: that

@@ -478,6 +478,9 @@ impl Worker {
 fn close(row: &mut Row, recorder: &mut Recorder, now: Nanos) -> Option<Unfinished> {
     if row.started {
         recorder.occupied(row.busy, row.since, now);
+        if !row.busy {
+            recorder.waiting_at_end(row.since, now);
+        }
     }
     if let Some(since) = row.active_since {
         recorder.active(since, now);

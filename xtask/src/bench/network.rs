@@ -1,4 +1,4 @@
-//! What exchanges cost: streams beside iperf3, requests and responses beside sockperf.
+//! What exchanges cost: streams beside iperf3, requests and responses beside sockperf and qperf.
 //!
 //! All run over the loopback of one network namespace that has no name and goes with the benchmark:
 //! servers on CPU 0, clients on CPU 1. Clients are interleaved in random order, because a machine
@@ -123,20 +123,27 @@ fn streams(repeats: u32, seconds: u32) -> Result<(), String> {
 }
 
 fn transactions(repeats: u32, seconds: u32) -> Result<(), String> {
-    if !peers::is_there("sockperf") {
-        return say("transactions: there is no sockperf (apt install sockperf)");
-    }
+    let all: [(&str, Measure<'_>); 2] = [
+        ("sockperf", &|| peers::sockperf(seconds)),
+        ("qperf", &|| peers::qperf(seconds)),
+    ];
     say(&format!(
         "requests and responses of {TRANSACTION_BYTES} bytes over one connection; those of rookery \
          have the head of HTTP beside them"
     ))?;
-    compare(
-        "transactions",
-        ("1/s", 1.0, "client CPU us each"),
-        repeats,
-        ("sockperf", &|| peers::sockperf(seconds)),
-        &|| ours::transactions(seconds),
-    )
+    for peer in all {
+        if !peers::is_there(peer.0) {
+            say(&format!(
+                "transactions: there is no {0} (apt install {0})",
+                peer.0
+            ))?;
+            continue;
+        }
+        let unit = ("1/s", 1.0, "client CPU us each");
+        let own = || ours::transactions(seconds);
+        compare("transactions", unit, repeats, peer, &own)?;
+    }
+    Ok(())
 }
 
 /// One measurement.

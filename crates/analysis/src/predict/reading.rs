@@ -3,11 +3,11 @@
 
 use rookery_cast::truncate_u64;
 use rookery_stats::{Measurement, Pacing, ResourceSample, qos::PercentileLimit};
-use rookery_study::{Level, Load, Point, Study};
+use rookery_study::{Level, Point, Study};
 use rookery_workload::WorkloadInfo;
 use serde::Serialize;
 
-use crate::{Run, cpu, predict::shape::Shape};
+use crate::{Run, TrialData, cpu, predict::shape::Shape, units};
 
 /// A trial with a larger share of failed requests says nothing on how fast good ones are.
 const MOST_ERRORS: f64 = 0.01;
@@ -35,57 +35,32 @@ pub enum Offer {
 }
 
 impl Offer {
-    fn from_load(load: &Load, study: &Study) -> Self {
-        match load.open() {
-            Some(open) => Self::Open {
-                acts: open.visit.mean_acts(),
-                room: open.max_in_flight,
-            },
-            None => {
-                let pause = study.workload.think_time();
-                Self::Closed {
-                    think_s: pause.map_or(0.0, |pause| pause.mean.as_secs_f64()),
-                    cycle: pause.is_some_and(|pause| pause.pacing == Pacing::Cycle),
-                }
-            }
-        }
-    }
-
-    /// Of order entry by what good trials show: pauses belong to transactions, of which several go
-    /// with an order.
-    fn as_measured(self, run: &Run, variant: u32) -> Self {
-        let good: Vec<&Measurement> = run
-            .trials
-            .iter()
-            .filter(|trial| {
-                run.header
-                    .plan
-                    .points
-                    .iter()
-                    .any(|point| point.id == trial.row.trial.point && point.variant == variant)
-            })
-            .filter_map(|trial| Some(trial.valid()?.1))
-            .collect();
-        let mean = |of: fn(&Measurement) -> Option<f64>| {
-            crate::mean::mean(
-                &good
-                    .iter()
-                    .filter_map(|measured| of(measured))
-                    .collect::<Vec<_>>(),
-            )
+    /// How `study` offers load; what only a measurement tells is that of good trials.
+    fn of_study(study: &Study, good: &[&Measurement]) -> Self {
+        let mean = |of: &dyn Fn(&Measurement) -> Option<f64>| {
+            let values: Vec<f64> = good.iter().filter_map(|measured| of(measured)).collect();
+            crate::mean::mean(&values)
         };
-        match self {
-            Self::Closed { think_s, cycle } => match mean(Measurement::pause_per_unit_s) {
-                Some(think_s) => Self::Closed {
-                    think_s,
-                    cycle: false,
-                },
-                None => Self::Closed { think_s, cycle },
-            },
-            Self::Open { acts, room } => Self::Open {
-                acts: mean(|measured| Some(1.0 / measured.requests_per_unit()?)).unwrap_or(acts),
-                room,
-            },
+        if let Some(open) = study.load.open() {
+            return Self::Open {
+                acts: mean(&|measured| Some(1.0 / measured.requests_per_unit()?))
+                    .unwrap_or_else(|| open.visit.mean_acts()),
+                room: open.max_in_flight,
+            };
+        }
+        if let Some(think_s) = mean(&|measured| units::pause_s(study, measured)) {
+            let pause = study.workload.think_time();
+            return Self::Closed {
+                think_s,
+                cycle: pause.is_some_and(|pause| pause.pacing == Pacing::Cycle),
+            };
+        }
+        // Where answers took longer than a cycle, so did the cycle.
+        let cycles = good.iter().filter_map(|measured| units::cycle_s(measured));
+        let cycle_s = cycles.reduce(f64::min);
+        Self::Closed {
+            think_s: cycle_s.unwrap_or(0.0),
+            cycle: cycle_s.is_some(),
         }
     }
 
@@ -178,10 +153,21 @@ impl Readings {
             let words: Vec<String> = known.levels.iter().map(Level::words).collect();
             words.join(", ")
         });
+        let of_variant = |trial: &&TrialData| {
+            let point = trial.row.trial.point;
+            let mut points = plan.points.iter();
+            points.any(|known| known.id == point && known.variant == variant)
+        };
+        let good: Vec<&Measurement> = run
+            .trials
+            .iter()
+            .filter(of_variant)
+            .filter_map(|trial| Some(trial.valid()?.1))
+            .collect();
         let mut readings = Self {
             variant,
             levels,
-            offer: Offer::from_load(&study.load, study).as_measured(run, variant),
+            offer: Offer::of_study(study, &good),
             limits: study.qos.percentiles.clone(),
             all: Vec::new(),
             left_out: Vec::new(),
@@ -348,5 +334,97 @@ fn limited<'a>(measured: &'a Measurement, limit: &'a PercentileLimit) -> Vec<&'a
     match &limit.operation {
         Some(name) => vec![name.as_str()],
         None => measured.request_names(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_stats::{DriverQuality, GuestMeasurement, Mode, OperationMeasurement, Window};
+    use rookery_workload::Counters;
+
+    use super::*;
+
+    /// Of a workload whose pauses belong to operations.
+    const STUDY: &str = r#"
+title = "Own"
+[workload]
+kind = "http"
+think_time = "50ms"
+[[workload.operation]]
+name = "read"
+path = "/"
+[load]
+users = [5, 10]
+steady = "20s"
+[stack]
+kind = "external"
+target = "http://127.0.0.1:8080"
+[[layout]]
+name = "as it is"
+"#;
+
+    /// Five users for 20 s, of which they waited `busy_s` for so many pages.
+    fn measured(pacing: Pacing, pages: u64, busy_s: f64) -> Measurement {
+        let operation = |name: &str| OperationMeasurement {
+            completed: pages,
+            ..OperationMeasurement::empty(name)
+        };
+        let study = study();
+        let main = study.workload.kind().info().main_operation();
+        Measurement {
+            mode: Mode::Closed,
+            pacing,
+            window: Window {
+                start_s: 0.0,
+                end_s: 20.0,
+            },
+            guests: vec![GuestMeasurement {
+                guest: "g1".to_owned(),
+                users: 5,
+                operations: vec![operation(main)],
+                series: Vec::new(),
+                errors: Vec::new(),
+                counters: Counters::empty(study.workload.kind()),
+                busy_s,
+                idle_s: 100.0 - busy_s,
+                drawn_delay_mean_s: None,
+                actual_delay_mean_s: None,
+            }],
+            driver: DriverQuality::default(),
+            aborted: None,
+        }
+    }
+
+    fn study() -> Study {
+        Study::parse("own.toml", STUDY).expect("a good study")
+    }
+
+    #[test]
+    fn pauses_of_operations_are_those_that_users_made() {
+        let good = [measured(Pacing::Think, 1_000, 20.0)];
+        let offer = Offer::of_study(&study(), &good.iter().collect::<Vec<_>>());
+        assert_eq!(
+            offer,
+            Offer::Closed {
+                think_s: 0.08,
+                cycle: false
+            }
+        );
+    }
+
+    #[test]
+    fn a_cycle_is_that_of_the_trial_in_which_answers_did_not_make_it_longer() {
+        let good = [
+            measured(Pacing::Cycle, 1_000, 20.0),
+            measured(Pacing::Cycle, 500, 100.0),
+        ];
+        let offer = Offer::of_study(&study(), &good.iter().collect::<Vec<_>>());
+        assert_eq!(
+            offer,
+            Offer::Closed {
+                think_s: 0.1,
+                cycle: true
+            }
+        );
     }
 }

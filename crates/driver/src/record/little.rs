@@ -16,7 +16,7 @@ pub(crate) struct Population {
 impl Population {
     /// X (R + Z), where X = acts that ended inside the window, well or not, over its length; R =
     /// mean time of the acts that were started in it; Z = mean time from the end of an act to the
-    /// start of the next; acts of several kinds are summed. `active` = time that users were active
+    /// start of the next ([`Waits::mean_s`]); acts of several kinds are summed. `active` = time that users were active
     /// inside the window.
     ///
     /// Source: J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations
@@ -31,7 +31,7 @@ impl Population {
         if window_s <= 0.0 {
             return Self::default();
         }
-        let wait_s = waits.actual_mean_s().unwrap_or(0.0);
+        let wait_s = waits.mean_s().unwrap_or(0.0);
         let users = acts.iter().map(|act| {
             let rate = act.ended() as f64 / window_s;
             rate * (act.mean_s().unwrap_or(0.0) + wait_s)
@@ -119,6 +119,61 @@ mod tests {
             (one.expected - 1.0).abs() < 1e-4 && (one.active - 1.0).abs() < 1e-12,
             "{one:?}"
         );
+    }
+
+    /// So many users with waits of an exponential distribution with a mean of 10 s, which are cut at
+    /// 50 s, and acts of 0.2 s, in a window of 30 s; the load ends 1 s after it. Recorded waits are
+    /// `scale` of what they were.
+    fn long_waits(seed: u64, scale: f64) -> Population {
+        let window = Span {
+            start: 100_000 * MS,
+            end: 130_000 * MS,
+        };
+        let (users, end, mut draws) = (300u32, window.end + 1_000 * MS, SplitMix64::new(seed));
+        let (mut act, mut waits) = (OperationRecord::default(), Waits::default());
+        let recorded = |from: Nanos, to: Nanos| from + (scale * (to - from) as f64) as Nanos;
+        for _ in 0..users {
+            let mut done = draws.below(10_000 * MS);
+            loop {
+                let drawn_s = -10.0 * (1.0 - draws.fraction()).ln();
+                let sent = done + (drawn_s.min(50.0) * 1e9) as Nanos;
+                if sent >= end {
+                    waits.unfinished(window, done, recorded(done, end));
+                    break;
+                }
+                waits.add(window, sent - done, done, recorded(done, sent));
+                let timing = Timing {
+                    intended: sent,
+                    sent,
+                    done: sent + 200 * MS,
+                    service: 200 * MS,
+                };
+                if timing.done >= end {
+                    act.unfinished(window, false, (sent, sent), end);
+                    break;
+                }
+                act.end(window, sent, timing, Outcome::Success);
+                done = timing.done;
+            }
+        }
+        Population::from_users(window, &[&act], waits, u64::from(users) * window.length())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        /// The window is as long as three waits.
+        #[test]
+        fn waits_longer_than_the_window_are_part_of_the_cycle(seed in any::<u64>()) {
+            let error = little_error(&[long_waits(seed, 1.0)]);
+            prop_assert!(error < 0.005, "{error}");
+        }
+
+        #[test]
+        fn waits_that_were_recorded_too_short_are_missed(seed in any::<u64>()) {
+            let error = little_error(&[long_waits(seed, 0.95)]);
+            prop_assert!(error > 0.02, "{error}");
+        }
     }
 
     #[test]

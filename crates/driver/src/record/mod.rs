@@ -212,6 +212,11 @@ impl Recorder {
         }
     }
 
+    /// A user had waited since `from` for its next act when the load ended at `now`.
+    pub fn waiting_at_end(&mut self, from: Nanos, now: Nanos) {
+        self.other_waits.unfinished(self.window, from, now);
+    }
+
     /// A user went from act to act from `from` to `to`.
     pub fn active(&mut self, from: Nanos, to: Nanos) {
         self.active += self.window.overlap(from, to);

@@ -473,6 +473,9 @@ impl<'a, U: VirtualUsers> Players<'a, U> {
             let recorder = &mut self.recorders[player.guest];
             if let Some((busy, since)) = player.doing {
                 recorder.occupied(busy, since, now);
+                if !busy {
+                    recorder.waiting_at_end(since, now);
+                }
             }
             if let Some(since) = player.active_since {
                 recorder.active(since, now);

@@ -5,7 +5,10 @@ use std::path::Path;
 use rookery_host::{
     Cgroups, HostError, find_program,
     io::{IoLimits, check_throttle, disk_of},
-    volume::{FileSystem, MountedBy, VolumeSpec},
+    volume::{
+        DeviceSource, FileSystem, MountedBy, VolumeSpec,
+        devices::{is_partition, number_of},
+    },
 };
 use rookery_study::ForeignTier;
 
@@ -48,6 +51,13 @@ pub(crate) fn missing(
             ));
         }
     }
+    let on_partition = volume.is_some_and(on_partition);
+    if !limits.is_none() && on_partition && ability.io_limits == IoLimiter::ControlGroup {
+        missing.push(Lack::new(
+            "limits on I/O hold for whole disks, and a partition is named",
+            "name a whole disk in `block_devices`, or remove the limits",
+        ));
+    }
     if !limits.is_none() && ability.io_limits != IoLimiter::Emulator {
         if ability.io_limits == IoLimiter::Nothing {
             missing.push(Lack::new(
@@ -68,12 +78,7 @@ fn missing_for_volume(spec: &VolumeSpec) -> Vec<Lack> {
             "run as root, or write `pool = \"directory\"` in [storage]",
         ));
     }
-    if !Path::new("/dev/loop-control").exists() {
-        missing.push(Lack::new("there are no loop devices", "modprobe loop"));
-    }
-    if find_program("losetup").is_none() {
-        missing.push(Lack::new("there is no `losetup`", "apt install mount"));
-    }
+    missing.extend(missing_for_devices(&spec.source));
     if let Some(file_system) = spec.file_system {
         let (maker, package) = file_system.maker();
         if find_program(maker).is_none() {
@@ -90,14 +95,43 @@ fn missing_for_volume(spec: &VolumeSpec) -> Vec<Lack> {
             ));
         }
     }
-    for place in spec.places.iter().filter(|place| !place.is_dir()) {
+    missing.extend(spec.check().err().map(Lack::from));
+    missing
+}
+
+/// What the devices of a volume are made by, and where.
+fn missing_for_devices(source: &DeviceSource) -> Vec<Lack> {
+    let mut missing = Vec::new();
+    if let DeviceSource::BlockDevices(devices) = source {
+        if find_program("blkid").is_none() {
+            missing.push(Lack::new("there is no `blkid`", "apt install util-linux"));
+        }
+        let found = devices.iter().map(|device| number_of(device));
+        missing.extend(found.filter_map(Result::err).map(Lack::from));
+        return missing;
+    }
+    if !Path::new("/dev/loop-control").exists() {
+        missing.push(Lack::new("there are no loop devices", "modprobe loop"));
+    }
+    if find_program("losetup").is_none() {
+        missing.push(Lack::new("there is no `losetup`", "apt install mount"));
+    }
+    for place in source.paths().iter().filter(|place| !place.is_dir()) {
         missing.push(Lack::new(
             format!("there is no directory {}", place.display()),
             "make it, or name another in `directories` of [storage]",
         ));
     }
-    missing.extend(spec.check().err().map(Lack::from));
     missing
+}
+
+/// Whether a volume lies on a part of a disk.
+fn on_partition(spec: &VolumeSpec) -> bool {
+    let DeviceSource::BlockDevices(devices) = &spec.source else {
+        return false;
+    };
+    let numbers = devices.iter().filter_map(|device| number_of(device).ok());
+    numbers.into_iter().any(is_partition)
 }
 
 /// Why guests get no storage of a tier that is not made here: what the kernel lacks, or that

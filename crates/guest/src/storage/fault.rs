@@ -75,7 +75,7 @@ fn failed(what: &str, error: io::Error) -> VolumeFault {
 }
 
 /// The size of a block device, bytes.
-fn bytes_of(sys: &Path, (major, minor): Device) -> Option<u64> {
+pub(super) fn bytes_of(sys: &Path, (major, minor): Device) -> Option<u64> {
     let path = sys.join(format!("dev/block/{major}:{minor}/size"));
     let sectors: u64 = fs::read_to_string(path).ok()?.trim().parse().ok()?;
     Some(sectors.saturating_mul(512))

@@ -1,15 +1,18 @@
 //! What was asked of a guest's storage and memory nodes, beside what is in force.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use rookery_host::{
     Cgroups,
     io::{Device, IoLimits, limits_in_force},
-    volume::{VolumeSpec, loops},
+    volume::{DeviceSource, VolumeSpec, loops},
 };
 use rookery_study::StorageRole;
 
-use super::{provision::Store, volume::Volume};
+use super::{fault::bytes_of, provision::Store, volume::Volume};
 
 /// One setting of a guest's surroundings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,10 +130,34 @@ fn volume_readings(
     mounted: Option<&rookery_host::volume::InForce>,
 ) -> Vec<InForce> {
     let spec = volume.spec();
+    let mut readings = match spec.source {
+        DeviceSource::BlockDevices(_) => block_readings(volume),
+        DeviceSource::RunDirectory | DeviceSource::Directories(_) => file_readings(volume),
+    };
+    if spec.devices > 1 {
+        let stripe = volume
+            .point()
+            .and_then(|_| stripe_of(volume, Path::new("/sys/fs/btrfs")));
+        let asked = format!("stripe of {}", spec.devices);
+        readings.push(InForce::new(
+            "storage.tier",
+            asked,
+            stripe.unwrap_or_default(),
+        ));
+    }
+    if spec.file_system.is_some() {
+        readings.extend(mount_readings(spec, mounted));
+    }
+    readings
+}
+
+/// What the files behind the devices of a volume are.
+fn file_readings(volume: &Volume) -> Vec<InForce> {
+    let spec = volume.spec();
     // As the kernel has them now, not as they were when the volume was made.
     let devices: Option<Vec<loops::LoopDevice>> = volume
         .devices()
-        .map(|device| loops::loop_of(&device.file))
+        .map(|device| loops::loop_of(device.file.as_deref()?))
         .collect();
     let read = |of: &dyn Fn(&[loops::LoopDevice]) -> String| {
         devices.as_deref().map(of).unwrap_or_default()
@@ -144,34 +171,61 @@ fn volume_readings(
         let same = devices.iter().all(|device| device.direct == first);
         if same { cache(first) } else { "mixed" }.to_owned()
     };
-    let asked_mib = (spec.device_bytes() >> 20) * u64::from(spec.devices);
     let mut readings = vec![
-        InForce::new("storage.size", format!("{asked_mib}MiB"), read(&size)),
+        InForce::new("storage.size", asked_size(spec), read(&size)),
         InForce::new("storage.cache", cache(spec.direct), read(&of_all)),
     ];
-    if spec.devices > 1 {
-        let stripe = volume
-            .point()
-            .and_then(|_| stripe_of(volume, Path::new("/sys/fs/btrfs")));
-        let asked = format!("stripe of {}", spec.devices);
-        readings.push(InForce::new(
-            "storage.tier",
-            asked,
-            stripe.unwrap_or_default(),
-        ));
-    }
-    if !spec.places.is_empty() {
-        let asked = dealt(spec);
+    if let DeviceSource::Directories(places) = &spec.source {
+        let asked = listed(places);
         readings.push(InForce::new(
             "storage.directories",
             asked,
             read(&directories),
         ));
     }
-    if spec.file_system.is_some() {
-        readings.extend(mount_readings(spec, mounted));
-    }
     readings
+}
+
+/// What the block devices of the host are on which a volume lies. A file system takes no more of
+/// them than was asked; without one the guest has all of them.
+fn block_readings(volume: &Volume) -> Vec<InForce> {
+    let spec = volume.spec();
+    let sys = Path::new("/sys");
+    let sizes = volume.devices().map(|device| bytes_of(sys, device.device));
+    let most = match spec.file_system {
+        Some(_) => spec.device_bytes(),
+        None => u64::MAX,
+    };
+    let bytes: Option<u64> = sizes.map(|bytes| Some(bytes?.min(most))).sum();
+    let size = bytes.map_or_else(String::new, |bytes| format!("{}MiB", bytes >> 20));
+    let asked = match spec.file_system {
+        Some(_) => asked_size(spec),
+        None => String::new(),
+    };
+    let names: Option<Vec<PathBuf>> = volume
+        .devices()
+        .map(|device| name_of(sys, device.device))
+        .collect();
+    vec![
+        InForce::new("storage.size", asked, size),
+        InForce::new(
+            "storage.block_devices",
+            listed(spec.source.paths()),
+            names.map(|names| listed(&names)).unwrap_or_default(),
+        ),
+    ]
+}
+
+/// The size of all devices of a volume together, as it was asked for.
+fn asked_size(spec: &VolumeSpec) -> String {
+    let mib = (spec.device_bytes() >> 20) * u64::from(spec.devices);
+    format!("{mib}MiB")
+}
+
+/// The name that the kernel has for a block device.
+fn name_of(sys: &Path, (major, minor): Device) -> Option<PathBuf> {
+    let link = fs::canonicalize(sys.join(format!("dev/block/{major}:{minor}"))).ok()?;
+    Some(Path::new("/dev").join(link.file_name()?))
 }
 
 /// How btrfs deals the data of a volume over its devices: `stripe of 2`.
@@ -194,14 +248,13 @@ fn stripe_of(volume: &Volume, btrfs: &Path) -> Option<String> {
     })
 }
 
-/// The directories of the files behind the devices of a volume, in turn.
-fn dealt(spec: &VolumeSpec) -> String {
-    let places = spec.places.iter().cycle().take(spec.devices as usize);
-    let names: Vec<String> = places.map(|place| place.display().to_string()).collect();
-    names.join(" ")
+/// Directories or devices, in turn.
+fn listed(paths: &[PathBuf]) -> String {
+    let names = paths.iter().map(|path| path.display().to_string());
+    names.collect::<Vec<_>>().join(" ")
 }
 
-/// The same as the kernel has it.
+/// The directories of the files behind the devices of a volume, as the kernel has them.
 fn directories(devices: &[loops::LoopDevice]) -> String {
     let place = |device: &loops::LoopDevice| {
         let place = device.file.parent().and_then(Path::parent);
@@ -290,7 +343,7 @@ mod tests {
             commit_s: None,
             direct: true,
             devices: 1,
-            places: Vec::new(),
+            source: DeviceSource::RunDirectory,
         };
         let read = rookery_host::volume::InForce {
             file_system: "ext4".to_owned(),

@@ -1,16 +1,14 @@
 //! Volumes of runs as they can be found on the host, registered or not.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::PathBuf};
 
 use rookery_host::{
     Mount, RunId,
     volume::loops::{LoopDevice, loops},
 };
 
-use super::volume::{remove_image, run_of_image};
+use super::{device_record::device_traces, names::run_of_image, volume::remove_image};
+use crate::label::run_of_name;
 
 /// A loop device of a run, with the file behind it and where it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,14 +40,33 @@ pub(crate) fn traces(mounts: &[Mount]) -> Vec<Trace> {
     traces_of(loops(), mounts)
 }
 
+/// What runs have mounted, each with its label, in mount order: volumes, and what is called after a
+/// run, as the clones of containers are.
+pub(crate) fn mounted_by_runs(mounts: &[Mount]) -> Vec<(RunId, PathBuf)> {
+    let loops = traces(mounts).into_iter();
+    let devices = device_traces([], mounts).into_iter();
+    let volumes: Vec<(RunId, Vec<PathBuf>)> = loops
+        .map(|trace| (trace.run, trace.points))
+        .chain(devices.map(|trace| (trace.run, trace.points)))
+        .collect();
+    let run_of = |mount: &Mount| {
+        let of_volume = volumes
+            .iter()
+            .find(|(_, points)| points.contains(&mount.point));
+        let run = of_volume.map(|(run, _)| run.clone());
+        run.or_else(|| run_of_name(&mount.source))
+    };
+    mounts
+        .iter()
+        .filter_map(|mount| Some((run_of(mount)?, mount.point.clone())))
+        .collect()
+}
+
 fn traces_of(loops: Vec<LoopDevice>, mounts: &[Mount]) -> Vec<Trace> {
     let trace = |device: LoopDevice| {
-        // What lies on several devices has a number of its own, and is called after one of them.
-        let is_of = |mount: &&Mount| {
-            mount.device == device.device
-                || (mount.device.0 == 0 && Path::new(&mount.source) == device.path)
-        };
-        let mounted = mounts.iter().filter(is_of);
+        let mounted = mounts
+            .iter()
+            .filter(|mount| mount.is_of(device.device, &device.path));
         Some(Trace {
             run: run_of_image(&device.file)?,
             points: mounted.map(|mount| mount.point.clone()).collect(),

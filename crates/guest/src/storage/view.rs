@@ -1,5 +1,5 @@
-//! A mount namespace in which volumes have to be seen as well: what is mounted on the host later
-//! than it began is not seen there.
+//! A mount namespace in which volumes have to be seen as well, as what is mounted on the host later
+//! than it began is not seen there; or in which they must not be seen any more.
 
 use std::{fs::File, io, os::fd::AsFd, thread};
 
@@ -8,6 +8,13 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 /// A mount namespace.
 #[derive(Debug)]
 pub(crate) struct View(File);
+
+impl From<File> for View {
+    /// The namespace that this file is of.
+    fn from(file: File) -> Self {
+        Self(file)
+    }
+}
 
 impl View {
     /// That of the calling thread.

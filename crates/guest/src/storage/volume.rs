@@ -11,44 +11,60 @@ use std::{
 };
 
 use rookery_host::{
-    Host, HostError,
-    volume::{InForce, MountedBy, VolumeSpec, in_force, loops},
+    CommandError, Host, HostError, Mount,
+    io::Device,
+    volume::{DeviceSource, InForce, MountedBy, VolumeSpec, devices::TakenDevice, in_force, loops},
 };
 use rustix::{
     fs::{FallocateFlags, fallocate},
     mount::{UnmountFlags, mount, unmount},
 };
 
-use super::view::View;
+use super::{
+    copies::unmount_copies,
+    device_record::DeviceRecord,
+    names::{IMAGE, RECORD, run_of_image, volumes},
+    view::View,
+};
 use crate::{
     error::{GuestError, StepError},
-    label::{Label, run_name, run_of_name},
+    label::{Label, run_name},
 };
 
-/// Name of the directory of volumes below a run's directory of guests.
-const VOLUMES: &str = "volumes";
-/// Extension of the file behind a volume.
-const IMAGE: &str = "img";
 /// How long a volume that is not used any more may stay busy.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 /// Making a file system of some TiB takes seconds.
 const MKFS_LIMIT: Duration = Duration::from_secs(300);
 
-/// Directory of all volumes of a run.
-pub(crate) fn volumes(dir: &Path) -> PathBuf {
-    dir.join(VOLUMES)
+/// A block device of a volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeDevice {
+    /// `/dev/loop3`
+    pub path: PathBuf,
+    /// Its number.
+    pub device: Device,
+    /// The file behind it; `None` of a device of the host.
+    pub file: Option<PathBuf>,
 }
 
-/// One device of a volume, and the file behind it.
+/// One device of a volume, and what it is made of.
 #[derive(Debug)]
 struct Part {
-    /// The file.
-    file: PathBuf,
-    /// Its name in the run's directory of volumes: the file itself, or a link to it where the study
-    /// keeps files elsewhere, so that what was made is found from there.
+    origin: Origin,
+    /// Its name in the run's directory of volumes: the file itself, or what tells where the study
+    /// has files or devices elsewhere, so that what was made is found from there.
     listed: PathBuf,
-    /// Known once it is attached.
-    device: Option<loops::LoopDevice>,
+    /// Known once it is attached or taken.
+    device: Option<VolumeDevice>,
+}
+
+/// What a device of a volume is made of.
+#[derive(Debug)]
+enum Origin {
+    /// A file, which may lie elsewhere than what lists it.
+    File(PathBuf),
+    /// A device of the host, and how it is kept from others once it is taken.
+    Device(PathBuf, Option<TakenDevice>),
 }
 
 impl Part {
@@ -58,52 +74,131 @@ impl Part {
             1 => String::new(),
             _ => format!("-{}", index + 1),
         };
-        let file = format!("{}-{name}{numbered}.{IMAGE}", run_name(&label.run));
-        let listed = volumes(dir).join(&file);
-        let elsewhere = match spec.places.len() {
-            0 => None,
-            places => Some(&spec.places[index % places]),
+        let name = format!("{}-{name}{numbered}", run_name(&label.run));
+        let (image, record) = (format!("{name}.{IMAGE}"), format!("{name}.{RECORD}"));
+        let (listed, origin) = match &spec.source {
+            DeviceSource::RunDirectory => {
+                let listed = volumes(dir).join(image);
+                (listed.clone(), Origin::File(listed))
+            }
+            DeviceSource::Directories(places) => {
+                let file = volumes(&places[index]).join(&image);
+                (volumes(dir).join(image), Origin::File(file))
+            }
+            DeviceSource::BlockDevices(devices) => {
+                let device = Origin::Device(devices[index].clone(), None);
+                (volumes(dir).join(record), device)
+            }
         };
         Self {
-            file: elsewhere.map_or_else(|| listed.clone(), |place| volumes(place).join(&file)),
+            origin,
             listed,
             device: None,
         }
     }
 
-    /// The file with all its blocks: a disk that is full is found now, and not by a database under
-    /// load.
-    fn allocate(&self, bytes: u64) -> io::Result<()> {
+    /// What is there already that it would have to make.
+    fn taken(&self) -> Option<&Path> {
+        let there = |path: &&Path| fs::symlink_metadata(path).is_ok();
+        let file = match &self.origin {
+            Origin::File(file) => Some(file.as_path()),
+            Origin::Device(..) => None,
+        };
+        file.into_iter().chain([self.listed.as_path()]).find(there)
+    }
+
+    /// Set aside what it is made of: all blocks of a file, or a device that no one misses. Nothing
+    /// is written to a device before it is listed.
+    fn reserve(&mut self, host: &dyn Host, volume: &str, bytes: u64) -> io::Result<()> {
         let parent = |path: &Path| path.parent().unwrap_or(Path::new(".")).to_owned();
         fs::create_dir_all(parent(&self.listed))?;
-        if self.listed != self.file {
-            symlink(&self.file, &self.listed)?;
-            fs::create_dir_all(parent(&self.file))?;
-        }
-        let file = File::create_new(&self.file)?;
-        match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            Ok(()) => Ok(()),
-            // File systems that cannot reserve make holes.
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(bytes),
-            Err(error) => {
-                let size = bytes >> 20;
-                Err(HostError::because(
-                    HostError::at(&self.file, error.into()),
-                    format!("free disk space, or make `size` in [storage] smaller ({size} MiB)"),
-                )
-                .into())
+        match &mut self.origin {
+            Origin::File(file) => {
+                if self.listed != *file {
+                    symlink(&*file, &self.listed)?;
+                    fs::create_dir_all(parent(file))?;
+                }
+                allocate(file, bytes)
+            }
+            Origin::Device(path, taken) => {
+                let device = TakenDevice::take(host, path, bytes)?;
+                DeviceRecord::new(volume, &device).write(&self.listed)?;
+                self.device = Some(VolumeDevice {
+                    path: path.clone(),
+                    device: device.device(),
+                    file: None,
+                });
+                *taken = Some(device);
+                Ok(())
             }
         }
     }
 
-    /// Free the device, and delete the file and what lists it.
-    fn remove(&self) -> io::Result<()> {
-        remove_image(&self.file)?;
-        if self.listed != self.file {
-            remove_file(&self.listed)?;
-            remove_empty_parent(&self.file);
+    /// Make a block device of a file.
+    fn attach(
+        &mut self,
+        host: &dyn Host,
+        direct: bool,
+        environment: Vec<(String, String)>,
+    ) -> Result<(), CommandError> {
+        let Origin::File(file) = &self.origin else {
+            return Ok(());
+        };
+        let made = loops::attach(host, file, direct, environment)?;
+        self.device = Some(VolumeDevice {
+            path: made.path,
+            device: made.device,
+            file: Some(made.file),
+        });
+        Ok(())
+    }
+
+    /// Keep everyone else from a device of the host that the host does not mount.
+    fn hold(&mut self) -> io::Result<()> {
+        if let Origin::Device(_, Some(taken)) = &mut self.origin {
+            taken.hold()?;
         }
         Ok(())
+    }
+
+    /// Free the device, and delete the file and what lists it; a device of the host is given back
+    /// blank.
+    fn remove(&mut self) -> io::Result<()> {
+        match &mut self.origin {
+            Origin::File(file) => {
+                remove_image(file)?;
+                if self.listed != *file {
+                    remove_file(&self.listed)?;
+                    remove_empty_parent(file);
+                }
+            }
+            Origin::Device(_, taken) => {
+                if let Some(device) = taken {
+                    device.make_blank()?;
+                    remove_file(&self.listed)?;
+                }
+                *taken = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file with all its blocks: a disk that is full is found now, and not by a database under load.
+fn allocate(path: &Path, bytes: u64) -> io::Result<()> {
+    let file = File::create_new(path)?;
+    match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+        Ok(()) => Ok(()),
+        // File systems that cannot reserve make holes.
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(bytes),
+        Err(error) => {
+            let size = bytes >> 20;
+            Err(HostError::because(
+                HostError::at(path, error.into()),
+                format!("free disk space, or make `size` in [storage] smaller ({size} MiB)"),
+            )
+            .into())
+        }
     }
 }
 
@@ -149,17 +244,6 @@ pub(crate) fn remove_listed(directory: &Path, run: &rookery_host::RunId) -> io::
     Ok(())
 }
 
-/// The run whose volume has this file; `None` when it is no file of ours.
-pub(super) fn run_of_image(file: &Path) -> Option<rookery_host::RunId> {
-    let ours = file.extension().is_some_and(|extension| extension == IMAGE)
-        && file.parent()?.ends_with(VOLUMES);
-    let stem = file.file_stem()?.to_str().filter(|_| ours)?;
-    // `rookery-<run>-<volume>`
-    stem.strip_prefix("rookery-")?
-        .contains('-')
-        .then(|| run_of_name(stem))?
-}
-
 /// A volume, mounted, or a device for a guest. Removed with its last guest; dropping it removes it
 /// as well.
 #[derive(Debug)]
@@ -200,12 +284,8 @@ impl Volume {
         let parts =
             (0..spec.devices as usize).map(|index| Part::new(dir, label, name, &spec, index));
         let parts: Vec<Part> = parts.collect();
-        let there = |path: &Path| fs::symlink_metadata(path).is_ok();
-        let taken = parts
-            .iter()
-            .find(|part| there(&part.file) || there(&part.listed));
-        if let Some(part) = taken {
-            let what = format!("{} is there already", part.file.display());
+        if let Some(path) = parts.iter().find_map(Part::taken) {
+            let what = format!("{} is there already", path.display());
             return Err(fail(StepError::Refused(what)));
         }
         let mut volume = Self {
@@ -223,13 +303,12 @@ impl Volume {
 
     fn build(&mut self, host: &dyn Host, label: &Label) -> Result<(), StepError> {
         host.step("volume file")?;
-        for part in &self.parts {
-            part.allocate(self.spec.device_bytes())?;
+        for part in &mut self.parts {
+            part.reserve(host, &self.name, self.spec.device_bytes())?;
         }
         let environment = || label.environment(&self.name);
         for part in &mut self.parts {
-            let device = loops::attach(host, &part.file, self.spec.direct, environment())?;
-            part.device = Some(device);
+            part.attach(host, self.spec.direct, environment())?;
         }
         if let Some(mkfs) = self.spec.mkfs(&self.paths()) {
             host.run(mkfs.envs(environment()).timeout(MKFS_LIMIT))?;
@@ -238,6 +317,8 @@ impl Volume {
             host.step("volume mount")?;
             fs::create_dir(&self.point)?;
             self.mount()?;
+        } else {
+            self.parts.iter_mut().try_for_each(Part::hold)?;
         }
         Ok(())
     }
@@ -295,7 +376,7 @@ impl Volume {
     }
 
     /// Its block devices: one, or those that its blocks are dealt over.
-    pub fn devices(&self) -> impl Iterator<Item = &loops::LoopDevice> {
+    pub fn devices(&self) -> impl Iterator<Item = &VolumeDevice> {
         self.parts.iter().filter_map(|part| part.device.as_ref())
     }
 
@@ -304,7 +385,7 @@ impl Volume {
     /// # Panics
     /// Never: a volume that was made has its devices.
     #[must_use]
-    pub fn device(&self) -> &loops::LoopDevice {
+    pub fn device(&self) -> &VolumeDevice {
         self.devices()
             .next()
             .expect("a volume that was made has its devices")
@@ -323,6 +404,19 @@ impl Volume {
         view.within(|| self.mount())
     }
 
+    /// Where it is mounted, and the clones of containers whose upper layers lie on it: they keep it
+    /// in use as well.
+    fn mounted_among(&self, mounts: &[Mount]) -> Vec<PathBuf> {
+        let layer = format!("upperdir={}/", self.point.display());
+        let is_of = |mount: &&Mount| {
+            let mut devices = self.devices();
+            let own = devices.any(|device| mount.is_of(device.device, &device.path));
+            own || (mount.kind == "overlay" && mount.options.contains(&layer))
+        };
+        let own = mounts.iter().filter(is_of);
+        own.map(|mount| mount.point.clone()).collect()
+    }
+
     /// What it is, read back from the kernel; `None` where the host has not mounted it.
     #[must_use]
     pub fn in_force(&self) -> Option<InForce> {
@@ -337,7 +431,7 @@ impl Volume {
             .map(|point| File::open(point).map(rustix::fs::syncfs));
     }
 
-    /// Unmount, free the device, delete the file. Idempotent.
+    /// Unmount, free the device, delete the file or make the device blank. Idempotent.
     ///
     /// # Errors
     /// When something stays; `clean` finds it by its label.
@@ -349,7 +443,8 @@ impl Volume {
             view.within(|| unmount_all(&self.point))?;
         }
         unmount_all(&self.point)?;
-        self.parts.iter().try_for_each(Part::remove)?;
+        unmount_copies(&|mounts| self.mounted_among(mounts));
+        self.parts.iter_mut().try_for_each(Part::remove)?;
         match fs::remove_dir(&self.point) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(io::Error::new(
@@ -376,14 +471,17 @@ pub(super) fn remove_image(image: &Path) -> io::Result<()> {
     remove_file(image)
 }
 
-/// The same with the directories as the kernel names them.
+/// The same with directories and devices as the kernel names them.
 fn resolved(spec: &VolumeSpec) -> io::Result<VolumeSpec> {
     let mut spec = spec.clone();
-    for place in &mut spec.places {
-        *place = place.canonicalize().map_err(|error| {
-            let error = HostError::at(place, error);
-            HostError::because(error, "make the directory, or name another in [storage]")
-        })?;
+    let help = match &spec.source {
+        DeviceSource::BlockDevices(_) => "name another device in [storage]",
+        _ => "make the directory, or name another in [storage]",
+    };
+    for path in spec.source.paths_mut() {
+        *path = path
+            .canonicalize()
+            .map_err(|error| HostError::because(HostError::at(path, error), help))?;
     }
     Ok(spec)
 }
@@ -445,23 +543,5 @@ mod tests {
             ["precious.img", "rookery-ab-g2.img", "rookery-cd-g1.img"]
         );
         remove_listed(&place.path().join("none"), &run).expect("nothing to do");
-    }
-
-    #[test]
-    fn only_files_of_ours_tell_a_run() {
-        let run = |path: &str| run_of_image(Path::new(path)).map(String::from);
-        assert_eq!(
-            run("/runs/a/guests/volumes/rookery-ab12-g1.img").as_deref(),
-            Some("ab12")
-        );
-        for other in [
-            "/runs/volumes/rookery-ab12.img",
-            "/runs/volumes/rookery-ab12-g1.iso",
-            "/home/rookery-ab12-g1.img",
-            "/runs/volumes/my-rookery-ab12-g1.img",
-            "/runs/volumes/rookery-UPPER-g1.img",
-        ] {
-            assert_eq!(run(other), None, "{other}");
-        }
     }
 }

@@ -14,10 +14,10 @@ use std::{
 };
 
 use rookery_guest::{
-    AccessTimes, CalledBy, FileSystem, Fill, FillError, Guest, GuestSpec, GuestState, Health,
-    IoLimits, JournalMode, Kind, Lab, LabShape, MountedBy, Provision, Recipe, RoleProvision,
-    RunDirs, StorageRole, Template, Versions, VmShape, Volume, VolumeSpec, open_lab, patient,
-    start_all,
+    AccessTimes, CalledBy, DeviceSource, FileSystem, Fill, FillError, Guest, GuestSpec, GuestState,
+    Health, IoLimits, JournalMode, Kind, Lab, LabShape, MountedBy, Provision, Recipe,
+    RoleProvision, RunDirs, StorageRole, Template, Versions, VmShape, Volume, VolumeSpec, open_lab,
+    patient, start_all,
 };
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
@@ -256,7 +256,7 @@ pub(crate) fn ext4(size_mib: u64) -> VolumeSpec {
         commit_s: None,
         direct: true,
         devices: 1,
-        places: Vec::new(),
+        source: DeviceSource::RunDirectory,
     }
 }
 

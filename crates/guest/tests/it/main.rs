@@ -3,11 +3,12 @@
 //!
 //! This file's own executable, called with `guest-program`, is the program that the guests run;
 //! called with `controller`, it is a controller that makes guests and waits to be killed; with
-//! `child-that-dies`, `linker-that-dies` or `swapper-that-dies`, one that dies by itself. That is
-//! why there is no harness of Rust's here.
+//! `child-that-dies`, `device-user-that-dies`, `linker-that-dies` or `swapper-that-dies`, one that
+//! dies by itself. That is why there is no harness of Rust's here.
 
 mod bare_cases;
 mod beyond;
+mod block_devices;
 mod cases;
 mod container_cases;
 mod dying;
@@ -40,6 +41,7 @@ fn main() {
             }
         }
         Some("child-that-dies") => storage::run_child_that_dies(&words[1..]),
+        Some("device-user-that-dies") => block_devices::run_child_that_dies(&words[1..]),
         Some("linker-that-dies") => network_cases::run_linker_that_dies(&words[1..]),
         Some("swapper-that-dies") => swap_cases::run_swapper_that_dies(&words[1..]),
         Some("controller") => fixture::run_controller(&words[1..]),
@@ -85,7 +87,8 @@ fn trials() -> Vec<Trial> {
             ],
         ),
     ];
-    let storage = storage::CASES.iter().map(|(name, case)| {
+    let storage = storage::CASES.iter().chain(block_devices::CASES);
+    let storage = storage.map(|(name, case)| {
         Trial::test(format!("storage::{name}"), move || {
             case();
             Ok(())

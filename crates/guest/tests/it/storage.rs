@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env, fs,
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{
@@ -15,9 +16,9 @@ use std::{
 
 use rookery_diagnosis::Diagnosis;
 use rookery_guest::{
-    AccessTimes, CalledBy, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, GuestUser,
-    Health, IoLimits, JournalMode, Kind, Lab, MountedBy, Provision, Recipe, RoleProvision, RunDirs,
-    StorageRole, Template, VolumeSpec, open_lab, patient,
+    AccessTimes, CalledBy, CleanOptions, DeviceSource, FileSystem, Fill, Guest, GuestSpec,
+    GuestState, GuestUser, Health, IoLimits, JournalMode, Kind, Lab, MountedBy, Provision, Recipe,
+    RoleProvision, RunDirs, StorageRole, Template, VolumeSpec, open_lab, patient,
 };
 use rookery_host::{FaultyHost, Host, RealHost, RunId, volume::loops::loops};
 
@@ -42,6 +43,10 @@ pub(crate) const CASES: &[(&str, fn())] = &[
         a_shared_volume_goes_with_its_last_guest,
     ),
     (
+        "a_volume_is_removed_although_a_namespace_was_copied_while_it_was_mounted",
+        a_volume_is_removed_although_a_namespace_was_copied_while_it_was_mounted,
+    ),
+    (
         "the_log_of_a_guest_lies_on_a_volume_of_its_own_and_is_limited",
         the_log_of_a_guest_lies_on_a_volume_of_its_own_and_is_limited,
     ),
@@ -64,7 +69,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 ];
 
 /// Whether root's tests run; they must not be skipped silently.
-fn root_tests() -> bool {
+pub(crate) fn root_tests() -> bool {
     if env::var_os("ROOKERY_SKIP_ROOT_TESTS").is_some_and(|value| value == "1") {
         eprintln!("SKIPPED on request: ROOKERY_SKIP_ROOT_TESTS=1");
         return false;
@@ -72,13 +77,13 @@ fn root_tests() -> bool {
     true
 }
 
-struct Place {
-    dir: tempfile::TempDir,
-    run: RunId,
+pub(crate) struct Place {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) run: RunId,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let id = format!(
             "s{}x{}",
@@ -91,7 +96,7 @@ impl Place {
         }
     }
 
-    fn site(&self) -> RunDirs {
+    pub(crate) fn site(&self) -> RunDirs {
         RunDirs {
             run: self.run.clone(),
             dir: self.dir.path().join("guests"),
@@ -99,12 +104,12 @@ impl Place {
         }
     }
 
-    fn lab(&self, kind: Kind) -> Box<dyn Lab> {
+    pub(crate) fn lab(&self, kind: Kind) -> Box<dyn Lab> {
         open_lab(&kind.into(), self.site(), Arc::new(RealHost)).expect("a lab")
     }
 
     /// What of the run is on this host: devices, mounts, files of volumes.
-    fn left(&self) -> Vec<String> {
+    pub(crate) fn left(&self) -> Vec<String> {
         let directory = self.dir.path().canonicalize().expect("there");
         let devices = loops()
             .into_iter()
@@ -126,7 +131,7 @@ impl Place {
     }
 }
 
-fn ext4() -> VolumeSpec {
+pub(crate) fn ext4() -> VolumeSpec {
     VolumeSpec {
         size_mib: 32,
         file_system: Some(FileSystem::Ext4),
@@ -139,11 +144,11 @@ fn ext4() -> VolumeSpec {
         commit_s: Some(11),
         direct: false,
         devices: 1,
-        places: Vec::new(),
+        source: DeviceSource::RunDirectory,
     }
 }
 
-fn spec(number: u16, args: &[&str]) -> GuestSpec {
+pub(crate) fn spec(number: u16, args: &[&str]) -> GuestSpec {
     GuestSpec {
         number,
         name: format!("g{number}"),
@@ -165,7 +170,7 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
 }
 
 /// A template with one MiB of data, whose program is `program`.
-fn template(lab: &dyn Lab, program: &str) -> Template {
+pub(crate) fn template(lab: &dyn Lab, program: &str) -> Template {
     let fill = |data: &Path| {
         fs::write(data.join("rows"), vec![7; 1 << 20])
             .map(|()| None)
@@ -192,14 +197,19 @@ fn end_of(guest: &mut dyn Guest) -> String {
 }
 
 /// Name, asked, effective.
-fn readings(guest: &dyn Guest) -> BTreeSet<(String, String, String)> {
+pub(crate) fn readings(guest: &dyn Guest) -> BTreeSet<(String, String, String)> {
     let readings = guest.in_force().into_iter();
     readings
         .map(|reading| (reading.name, reading.asked, reading.effective))
         .collect()
 }
 
-fn has(readings: &BTreeSet<(String, String, String)>, name: &str, asked: &str, effective: &str) {
+pub(crate) fn has(
+    readings: &BTreeSet<(String, String, String)>,
+    name: &str,
+    asked: &str,
+    effective: &str,
+) {
     let wanted = (name.to_owned(), asked.to_owned(), effective.to_owned());
     assert!(
         readings.contains(&wanted),
@@ -291,7 +301,7 @@ fn xfs_and_direct_access_are_made_and_read_back() {
         commit_s: None,
         direct: true,
         devices: 1,
-        places: Vec::new(),
+        source: DeviceSource::RunDirectory,
     };
     let volume = lab.volume("all", &wanted).expect("a volume");
     let provision = Provision {
@@ -345,7 +355,7 @@ fn stripe(dir: &Path) -> VolumeSpec {
         commit_s: None,
         direct: true,
         devices: 2,
-        places: places.to_vec(),
+        source: DeviceSource::Directories(places.to_vec()),
     }
 }
 
@@ -357,7 +367,10 @@ fn a_stripe_lies_on_devices_in_several_directories_and_is_read_back() {
     let lab = place.lab(Kind::Container);
     let wanted = stripe(place.dir.path());
     let volume = lab.volume("g1", &wanted).expect("a volume");
-    let files: Vec<PathBuf> = volume.devices().map(|device| device.file.clone()).collect();
+    let files: Vec<PathBuf> = volume
+        .devices()
+        .filter_map(|device| device.file.clone())
+        .collect();
     let base = place.dir.path().canonicalize().expect("there");
     let names = ["one/volumes", "two/volumes"].map(|name| base.join(name));
     assert_eq!(
@@ -448,8 +461,60 @@ fn a_shared_volume_goes_with_its_last_guest() {
     assert_eq!(place.left(), [""; 0]);
 }
 
+/// A mount namespace of another program of the host, with a copy of each mount.
+struct Copied(std::process::Child);
+
+impl Copied {
+    fn new() -> Self {
+        let mut child = Command::new("unshare")
+            .args(["--mount", "--propagation", "private"])
+            .args(["sh", "-c", "echo copied; exec sleep 600"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare starts");
+        let mut line = String::new();
+        let said = child.stdout.take().expect("piped");
+        BufReader::new(said).read_line(&mut line).expect("it says");
+        assert_eq!(line, "copied\n");
+        Self(child)
+    }
+}
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn a_volume_is_removed_although_a_namespace_was_copied_while_it_was_mounted() {
+    if !root_tests() {
+        return;
+    }
+    for kind in [Kind::Container, Kind::Bare] {
+        let place = Place::new();
+        let lab = place.lab(kind);
+        let volume = lab.volume("g1", &ext4()).expect("a volume");
+        let provision = Provision {
+            volume: Some(volume.name().to_owned()),
+            ..Provision::default()
+        };
+        let mut guest = lab
+            .create_with(&template(&*lab, "/bin/cat"), &spec(1, &[]), &provision)
+            .expect("a guest");
+        drop(volume);
+        let copied = Copied::new();
+        let began = Instant::now();
+        guest.remove().expect("removed");
+        assert!(began.elapsed() < Duration::from_secs(20));
+        assert_eq!(place.left(), [""; 0]);
+        drop(copied);
+    }
+}
+
 /// A log on this volume.
-fn log_on(volume: &str, limits: IoLimits) -> BTreeMap<StorageRole, RoleProvision> {
+pub(crate) fn log_on(volume: &str, limits: IoLimits) -> BTreeMap<StorageRole, RoleProvision> {
     let volume = volume.to_owned();
     BTreeMap::from([(
         StorageRole::Log,

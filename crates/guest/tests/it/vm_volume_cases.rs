@@ -383,14 +383,16 @@ fn a_volume_that_is_too_small_is_refused(_: Kind) {
     fixture.assert_no_traces("after the end");
 }
 
-/// The lab's libvirtd has a mount namespace of its own, and there no volume of another run.
+/// The lab's libvirtd has a mount namespace of its own, and there no volume of another run, nor the
+/// clone of a container that lies on one.
 fn volumes_of_others_are_not_held(_: Kind) {
     let other = Fixture::new();
     let mut containers = other.lab(Kind::Container);
     let volume = containers.volume("g1", &ext4(96)).expect("a volume");
+    let mut guest = create_on(&*containers, &spec(1, &["serve"]), Some(volume));
     let fixture = Fixture::new();
     let mut machines = lab_of(&fixture);
-    drop(volume);
+    guest.remove().expect("the volume goes with its last guest");
     containers.close().expect("the volume is removed");
     other.assert_no_traces("while another lab is open");
     machines.close().expect("closed");

@@ -9,6 +9,7 @@ pub use rookery_study::{AccessTimes, FileSystem, JournalMode};
 use rustix::mount::MountFlags;
 use serde::{Deserialize, Serialize};
 
+use super::devices::DISK_LABEL;
 use crate::{
     command::Invocation,
     error::HostError,
@@ -22,6 +23,36 @@ pub enum MountedBy {
     Host,
     /// A guest with a kernel of its own, which is given the device and the options.
     Guest,
+}
+
+/// Where the devices of a volume come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceSource {
+    /// Loop devices make them of files in the run's directory.
+    RunDirectory,
+    /// Of files in these directories, one for each device.
+    Directories(Vec<PathBuf>),
+    /// They are these block devices of the host, one for each.
+    BlockDevices(Vec<PathBuf>),
+}
+
+impl DeviceSource {
+    /// What is named: directories, or devices.
+    #[must_use]
+    pub fn paths(&self) -> &[PathBuf] {
+        match self {
+            Self::RunDirectory => &[],
+            Self::Directories(paths) | Self::BlockDevices(paths) => paths,
+        }
+    }
+
+    /// The same, to change it.
+    pub fn paths_mut(&mut self) -> &mut [PathBuf] {
+        match self {
+            Self::RunDirectory => &mut [],
+            Self::Directories(paths) | Self::BlockDevices(paths) => paths,
+        }
+    }
 }
 
 /// A volume that shall be made.
@@ -49,8 +80,8 @@ pub struct VolumeSpec {
     pub direct: bool,
     /// Devices that its blocks are dealt over, in equal parts: one, or several of btrfs.
     pub devices: u32,
-    /// Directories of the files behind the devices, dealt out in turn; empty = that of the run.
-    pub places: Vec<PathBuf>,
+    /// Where the devices come from.
+    pub source: DeviceSource,
 }
 
 impl VolumeSpec {
@@ -71,6 +102,16 @@ impl VolumeSpec {
             return Err(HostError::refused(
                 "only btrfs lies on several devices",
                 "write `filesystem = \"btrfs\"` in [storage]",
+            ));
+        }
+        let named = self.source.paths().len();
+        if self.source != DeviceSource::RunDirectory && named != self.devices as usize {
+            return Err(HostError::refused(
+                format!(
+                    "a volume of {} devices lies at {named} places",
+                    self.devices
+                ),
+                "name a directory or a block device for each of them in [storage]",
             ));
         }
         let Some(file_system) = self.file_system else {
@@ -140,7 +181,23 @@ impl VolumeSpec {
                 FileSystem::Xfs => invocation.args(["-b".to_owned(), format!("size={bytes}")]),
             };
         }
-        Some(devices.iter().fold(invocation, Invocation::arg))
+        let on_host = matches!(self.source, DeviceSource::BlockDevices(_));
+        if !on_host {
+            return Some(devices.iter().fold(invocation, Invocation::arg));
+        }
+        // A device may be larger than the volume, and tells by its label that it is ours.
+        let mib = self.device_bytes() >> 20;
+        invocation = invocation.args(["-L", DISK_LABEL]);
+        invocation = match file_system {
+            FileSystem::Ext4 => invocation,
+            FileSystem::Xfs => invocation.args(["-d".to_owned(), format!("size={mib}m")]),
+            FileSystem::Btrfs => invocation.args(["-b".to_owned(), format!("{mib}M")]),
+        };
+        invocation = devices.iter().fold(invocation, Invocation::arg);
+        Some(match file_system {
+            FileSystem::Ext4 => invocation.arg(format!("{mib}M")),
+            FileSystem::Xfs | FileSystem::Btrfs => invocation,
+        })
     }
 
     /// Flags of the mount. Devices and set-user-id programs on a volume have no effect.
@@ -278,7 +335,7 @@ mod tests {
             commit_s: None,
             direct: true,
             devices: 1,
-            places: Vec::new(),
+            source: DeviceSource::RunDirectory,
         }
     }
 
@@ -361,6 +418,41 @@ mod tests {
             }),
             None
         );
+    }
+
+    #[test]
+    fn a_file_system_on_a_device_of_the_host_is_labelled_and_as_large_as_asked() {
+        let line = |file_system, devices: u32| {
+            let names: Vec<PathBuf> = (0..devices)
+                .map(|index| format!("/dev/sd{index}").into())
+                .collect();
+            let spec = VolumeSpec {
+                file_system: Some(file_system),
+                devices,
+                source: DeviceSource::BlockDevices(names.clone()),
+                ..spec()
+            };
+            spec.check().expect("valid");
+            spec.mkfs(&names).expect("a file system").line()
+        };
+        assert!(
+            line(FileSystem::Ext4, 1).ends_with("nodiscard -L rookery-disk /dev/sd0 512M"),
+            "{}",
+            line(FileSystem::Ext4, 1)
+        );
+        assert_eq!(
+            line(FileSystem::Xfs, 1),
+            "mkfs.xfs -q -f -K -L rookery-disk -d size=512m /dev/sd0"
+        );
+        assert_eq!(
+            line(FileSystem::Btrfs, 2),
+            "mkfs.btrfs -q -f -K -d raid0 -m raid0 -L rookery-disk -b 256M /dev/sd0 /dev/sd1"
+        );
+        let too_few = VolumeSpec {
+            source: DeviceSource::BlockDevices(Vec::new()),
+            ..spec()
+        };
+        assert!(too_few.check().is_err());
     }
 
     #[test]

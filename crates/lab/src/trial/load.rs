@@ -91,12 +91,13 @@ fn attach(
     seen: &Observations,
 ) -> Option<String> {
     let mut looks = seen.databases.as_slice();
+    let received = measured.iter().map(workloads::received_bytes).sum();
     let mut silent = None;
     for ((group, measurement), count) in trial.loaded().zip(measured).zip(counts) {
         let (own, rest) = looks.split_at((*count).min(looks.len()));
         looks = rest;
         let partners = trial.names_of_tier(group);
-        let attached = workloads::attach(&group.stack, measurement, &partners, own, seen);
+        let attached = workloads::attach(&group.stack, measurement, &partners, received, own, seen);
         silent = silent.or(attached);
     }
     silent

@@ -128,11 +128,12 @@ pub(crate) fn probes(stack: &BuiltStack, guests: &[Box<dyn Guest>]) -> Vec<Datab
 /// Put what was seen beside the load beside the counters of its guests: what databases said of
 /// themselves, and CPU time where the workload counts it. The first database that said nothing,
 /// with its guest and why. `partners` are the names of the guests that those of the measurement
-/// call.
+/// call; `received_bytes` is what all groups of the trial received ([`received_bytes`]).
 pub(crate) fn attach(
     stack: &BuiltStack,
     measurement: &mut Measurement,
     partners: &[String],
+    received_bytes: f64,
     looks: &[DatabaseLook],
     seen: &Observations,
 ) -> Option<String> {
@@ -144,11 +145,16 @@ pub(crate) fn attach(
         | BuiltStack::Cms(..)
         | BuiltStack::Sample(_) => None,
         BuiltStack::Netstream(_) => {
-            netstream::attach(measurement, partners, seen);
+            netstream::attach(measurement, partners, received_bytes, seen);
             None
         }
         BuiltStack::Orderentry(stack) => orderentry::attach(stack.as_ref(), measurement, looks),
     }
+}
+
+/// What guests received of workloads whose cost is told for each byte.
+pub(crate) fn received_bytes(measurement: &Measurement) -> f64 {
+    netstream::received_bytes(measurement)
 }
 
 /// The row among the settings of a trial that says why a database did not report its buffers.

@@ -42,9 +42,15 @@ pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn NetstreamStack) -> Use
 }
 
 /// Put CPU time and segments sent again inside the window beside the counters of each guest: its
-/// own, and of the CPU time of `partners` (the guests that sent what these received), driver and
-/// host its part by what it received.
-pub(super) fn attach(measurement: &mut Measurement, partners: &[String], seen: &Observations) {
+/// own, of the CPU time of `partners` (the guests that sent what these received) its part by what
+/// it received, and of that of driver and host its part of what all groups of the trial did,
+/// `received_bytes`.
+pub(super) fn attach(
+    measurement: &mut Measurement,
+    partners: &[String],
+    received_bytes: f64,
+    seen: &Observations,
+) {
     attach_resent(measurement, &seen.kernel);
     attach_partners_resent(measurement, partners, &seen.kernel);
     let window = measurement.window;
@@ -58,39 +64,45 @@ pub(super) fn attach(measurement: &mut Measurement, partners: &[String], seen: &
     let partners = together(&seen.resources, partners, &window);
     let host_times = host_times(&seen.kernel);
     let parts = received_parts(measurement);
+    let of_group = self::received_bytes(measurement) / received_bytes;
     for (guest, part) in measurement.guests.iter_mut().zip(parts) {
+        let part_of_all = part * of_group;
         let own = times(&seen.resources, &guest.guest, &window);
         if let (Some(counters), Some(own)) = (guest.counters.netstream_mut(), own) {
             counters.cpu = Some(CpuSeconds {
                 guest: own,
                 partner: partners.map(|partners| share(partners, part)),
-                driver: share(driver, part),
-                host: part * host.whole,
+                driver: share(driver, part_of_all),
+                host: part_of_all * host.whole,
                 host_times: host_times.map(|times| HostTimes {
-                    user: part * times.user,
-                    system: part * times.system,
-                    interrupts: part * times.interrupts,
+                    user: part_of_all * times.user,
+                    system: part_of_all * times.system,
+                    interrupts: part_of_all * times.interrupts,
                 }),
             });
         }
     }
 }
 
+/// What all guests received, bytes.
+pub(super) fn received_bytes(measurement: &Measurement) -> f64 {
+    received(measurement).sum()
+}
+
+fn received(measurement: &Measurement) -> impl Iterator<Item = f64> {
+    measurement.guests.iter().map(|guest| {
+        let counters = guest.counters.netstream();
+        counters.map_or(0.0, |counters| counters.received_bytes)
+    })
+}
+
 /// The part of each guest in what all of them received; none where nothing was.
-fn received_parts(measurement: &mut Measurement) -> Vec<f64> {
-    let received: Vec<f64> = measurement
-        .guests
-        .iter_mut()
-        .map(|guest| {
-            let counters = guest.counters.netstream_mut();
-            counters.map_or(0.0, |counters| counters.received_bytes)
-        })
-        .collect();
-    let all: f64 = received.iter().sum();
+fn received_parts(measurement: &Measurement) -> Vec<f64> {
+    let all = received_bytes(measurement);
     if all <= 0.0 {
         return Vec::new();
     }
-    received.into_iter().map(|own| own / all).collect()
+    received(measurement).map(|own| own / all).collect()
 }
 
 /// A part of a CPU time.
@@ -195,4 +207,86 @@ fn resent(kernel: &[KernelCount], scope: &str) -> Option<u64> {
         .iter()
         .filter(|count| count.counter == KernelCounter::Retransmitted && count.scope == scope);
     found.next().map(|count| count.count)
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_stats::{DriverQuality, GuestMeasurement, Mode, Pacing};
+    use rookery_workload::{Counters, netstream::NetstreamCounters};
+
+    use super::*;
+
+    /// Two guests of a group, which received 1 and 3 GB in 10 s.
+    fn measured() -> Measurement {
+        let guest = |name: &str, received_bytes: f64| GuestMeasurement {
+            guest: name.to_owned(),
+            users: 1,
+            operations: Vec::new(),
+            series: Vec::new(),
+            errors: Vec::new(),
+            counters: Counters::Netstream(NetstreamCounters {
+                received_bytes,
+                ..NetstreamCounters::default()
+            }),
+            busy_s: 0.0,
+            idle_s: 0.0,
+            drawn_delay_mean_s: None,
+            actual_delay_mean_s: None,
+        };
+        Measurement {
+            mode: Mode::Closed,
+            pacing: Pacing::Think,
+            window: Window {
+                start_s: 0.0,
+                end_s: 10.0,
+            },
+            guests: vec![guest("g1", 1e9), guest("g2", 3e9)],
+            driver: DriverQuality::default(),
+            aborted: None,
+        }
+    }
+
+    /// CPU time of g1, of the driver and of the host that counts for g1 when all groups received
+    /// so much.
+    fn of_first(received_bytes: f64) -> [f64; 3] {
+        let sample = |subject: &str, cpu_cores: f64, at_s: f64| ResourceSample {
+            subject: subject.to_owned(),
+            at_s,
+            cpu_cores,
+            memory_bytes: 0,
+            io: None,
+            parts: None,
+            throttled_cores: None,
+            memory: None,
+        };
+        let all = [("g1", 0.1), ("g2", 0.3), ("driver", 0.4), ("host", 1.2)];
+        let seen = Observations {
+            resources: all
+                .iter()
+                .flat_map(|(subject, cores)| {
+                    [1.0, 5.0, 9.0].map(|at_s| sample(subject, *cores, at_s))
+                })
+                .collect(),
+            ..Observations::default()
+        };
+        let mut measurement = measured();
+        attach(&mut measurement, &[], received_bytes, &seen);
+        let cpu = measurement.guests[0]
+            .counters
+            .netstream()
+            .and_then(|own| own.cpu);
+        let cpu = cpu.expect("all were sampled");
+        [cpu.guest.whole, cpu.driver.whole, cpu.host]
+            .map(|seconds| (seconds * 100.0).round() / 100.0)
+    }
+
+    #[test]
+    fn a_guest_has_its_part_of_driver_and_host() {
+        assert_eq!(of_first(4e9), [1.0, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn groups_of_a_trial_share_driver_and_host() {
+        assert_eq!(of_first(8e9), [1.0, 0.5, 1.5]);
+    }
 }

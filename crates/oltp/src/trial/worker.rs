@@ -437,6 +437,9 @@ fn close<J: Job>(
 ) {
     if row.started {
         recorder.occupied(row.begun.is_some(), row.since, now);
+        if row.begun.is_none() {
+            recorder.waiting_at_end(row.since, now);
+        }
     }
     if let Some(since) = row.active_since.take() {
         recorder.active(since, now);

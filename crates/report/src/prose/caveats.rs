@@ -203,11 +203,13 @@ fn warned(checks: &[&Checked]) -> Vec<String> {
         let first = good.first()?.trial;
         let mut trials: Vec<u32> = good.iter().map(|remark| remark.trial).collect();
         trials.dedup();
-        let texts: Vec<&str> = good
-            .iter()
-            .filter(|remark| remark.trial == first)
-            .map(|remark| remark.text.as_str())
-            .collect();
+        let mut texts: Vec<&str> = Vec::new();
+        for remark in good.iter().filter(|remark| remark.trial == first) {
+            // Groups of a trial have the host in common.
+            if !texts.contains(&remark.text.as_str()) {
+                texts.push(&remark.text);
+            }
+        }
         let count = format::counted(trials.len(), "good trial");
         let what = match checked.check {
             CheckKind::Driver => format!("The load generator warns of itself in {count}"),

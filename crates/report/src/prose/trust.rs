@@ -16,6 +16,8 @@ use super::{Fact, format, loop_type::loop_type, scaling::short_law_name, words};
 
 /// Name of what is said of scaling laws.
 const LAWS: &str = "Scaling laws";
+/// Of two CPU speeds no smaller difference is told.
+const LEAST_SPREAD: f64 = 1e-4;
 
 /// What and how far, in the order of the page.
 pub(crate) fn facts(run: &Run, analysis: &Analysis) -> Vec<Fact> {
@@ -220,7 +222,8 @@ fn repeats_sentence(repeats: Option<&Repeats>, points: &[PointSummary]) -> Optio
 
 /// By how much the CPUs themselves differed from trial to trial.
 pub(crate) fn cpu_speed_sentence(speeds: &CpuSpeeds) -> String {
-    let spread = format::percent(speeds.spread());
+    // Clocks tell no smaller difference.
+    let spread = format::percent(speeds.spread().max(LEAST_SPREAD));
     let count = format::counted(speeds.trials, "good trial");
     let Some(times) = speeds.is_notable().then(|| {
         format!(

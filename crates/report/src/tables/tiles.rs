@@ -6,7 +6,7 @@ use rookery_analysis::{
 };
 
 use super::{Table, table};
-use crate::prose::format;
+use crate::prose::format::{self, NONE};
 
 /// One row for each group; no rows where no layout has groups.
 pub(crate) fn groups(analysis: &Analysis) -> Table {
@@ -25,14 +25,16 @@ pub(crate) fn groups(analysis: &Analysis) -> Table {
         "reads/s",
         "writes/s",
     ];
-    let rows = analysis
-        .tiles
-        .iter()
-        .flat_map(|tile| tile.groups.iter().map(move |group| row(tile, group)));
+    let is_repeated = analysis.tiles.iter().any(|tile| tile.tiles > 1);
+    let rows = analysis.tiles.iter().flat_map(|tile| {
+        let groups = tile.groups.iter();
+        groups.map(move |group| row(tile, is_repeated, group))
+    });
     table(&heads, rows.collect())
 }
 
-fn row(tile: &TileSummary, group: &TileGroup) -> Vec<String> {
+fn row(tile: &TileSummary, is_repeated: bool, group: &TileGroup) -> Vec<String> {
+    let tiles = is_repeated.then(|| tile.tiles.to_string());
     let rate = |value: f64| format!("{} {}", format::number(value), group.rate);
     let limits = match &group.called_by {
         Some(_) => "-".to_owned(),
@@ -40,7 +42,7 @@ fn row(tile: &TileSummary, group: &TileGroup) -> Vec<String> {
     };
     vec![
         tile.point.to_string(),
-        tile.tiles.to_string(),
+        tiles.unwrap_or_else(|| NONE.to_owned()),
         group.name.clone(),
         group.guests.to_string(),
         group

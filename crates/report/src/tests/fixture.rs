@@ -154,6 +154,7 @@ fn plan(repeats: u32) -> Plan {
             memory_mib: 640,
             disk_mib: 100,
             elsewhere_mib: BTreeMap::new(),
+            devices_mib: BTreeMap::new(),
         },
         notes: vec!["bare guests do not enforce their memory limit".to_owned()],
     }

@@ -1,6 +1,6 @@
 //! `rookery plan` and `check`: scales, and plans that this host cannot run.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use crate::common::{Place, code, text};
 
@@ -78,4 +78,66 @@ fn studies_of_the_guides_can_be_planned() {
             .collect();
         assert!(words.join(" ").contains(head), "{study}: {words:?}");
     }
+}
+
+/// What comments of the studies tell people to type: the study is planned in place of being
+/// performed, and every option that is spoken of is one.
+#[test]
+fn commands_in_studies_are_understood() {
+    let place = Place::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let help: String = ["run", "plan", "rehearse", "app sample"]
+        .map(|command| {
+            let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+            text(
+                &place
+                    .rookery(&args)
+                    .output()
+                    .expect("rookery starts")
+                    .stdout,
+            )
+        })
+        .concat();
+    let mut planned = 0;
+    for entry in fs::read_dir(root.join("studies"))
+        .expect("studies")
+        .flatten()
+    {
+        let Ok(study) = fs::read_to_string(entry.path()) else {
+            continue;
+        };
+        let comments = study.lines().filter_map(|line| line.split_once('#'));
+        for (_, comment) in comments {
+            for word in comment
+                .split([' ', '`'])
+                .filter(|word| word.starts_with("--"))
+            {
+                let known = help.split([' ', ',', '\n']).any(|other| other == word);
+                assert!(known, "{}: {comment}", entry.path().display());
+            }
+            let Some(command) = comment.strip_prefix("   rookery ") else {
+                continue;
+            };
+            let command = command.split("  ").next().expect("a part");
+            let mut words = command
+                .split(' ')
+                .filter(|word| *word != "--without-database");
+            let verb = words.next();
+            assert!(
+                matches!(verb, Some("run" | "plan" | "rehearse")),
+                "{comment}"
+            );
+            let args: Vec<&str> = ["plan"].into_iter().chain(words).collect();
+            let mut plan = place.rookery(&args);
+            let output = plan.current_dir(&root).output().expect("rookery starts");
+            // This host may be too small, or lack what a study needs.
+            assert!(
+                matches!(code(&output), 0 | 4 | 5),
+                "{comment}: {}",
+                text(&output.stderr)
+            );
+            planned += 1;
+        }
+    }
+    assert!(planned > 20, "{planned}");
 }

@@ -6,6 +6,7 @@
 mod common;
 
 mod archives;
+mod block_devices;
 mod ceiling;
 mod cms;
 mod cms_wordpress;

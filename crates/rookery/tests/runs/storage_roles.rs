@@ -10,9 +10,9 @@ use std::{
 
 use super::storage::left;
 use crate::common::{
-    Place, code, measured,
+    Place, code, lamp_tests, measured,
     orderentry::{assert_audits, database_tests, tiny},
-    root_tests, text,
+    root_tests, text, tiny_study,
 };
 
 /// A log and temporary files on volumes of their own; the log's file lies in `disk`, and its writes
@@ -44,13 +44,43 @@ fn appears(place: &Place, child: &mut Child, wanted: &str) -> PathBuf {
     }
 }
 
+/// A shop on LAMP for some seconds.
+fn shop(guest: &str) -> String {
+    // A translated machine takes long to come up, and to answer.
+    let (ready_within, timeout, steady) = match guest {
+        "vm" => ("5min", "60s", "15s"),
+        _ => ("1min", "20s", "4s"),
+    };
+    let study = tiny_study(guest, "1", "")
+        .replace("guests = [1, 2]", "guests = 1")
+        .replace("\"embedded\"", "\"lamp\"")
+        .replace("128MiB per guest", "512MiB per guest");
+    let replaced = [
+        ("steady = \"1s\"", format!("steady = \"{steady}\"")),
+        (
+            "drain = \"2s\"",
+            format!("drain = \"5s\"\ntimeout = \"{timeout}\""),
+        ),
+        (
+            "p95 = \"5s\"",
+            format!("p95 = \"{timeout}\"\nmin_operations = 1"),
+        ),
+        (
+            "memory =",
+            format!("ready_within = \"{ready_within}\"\nmemory ="),
+        ),
+    ];
+    let all = replaced.into_iter();
+    all.fold(study, |study, (from, to)| study.replace(from, &to))
+}
+
 /// A trial of one guest: `log` is seen on the volume of the log while it runs, `settings` are read
 /// back as asked, and nothing is left.
-fn run_with_roles(stack: &str, guest: &str, log: &str, settings: &[&str]) {
+fn run_with_roles(study: &str, guest: &str, log: &str, settings: &[&str]) {
     let place = Place::among_others();
     let disk = place.dir.path().join("disk");
     fs::create_dir(&disk).expect("made");
-    let text_of = tiny(stack, guest, 1).replace("[host]", &roles(&disk, guest == "container"));
+    let text_of = study.replace("[host]", &roles(&disk, guest == "container"));
     let study = place.study("roles.toml", &text_of);
     let mut child = place
         .rookery(&["run", &study, "-q"])
@@ -100,11 +130,11 @@ fn in_force<'s>(place: &Place, settings: impl Iterator<Item = &'s str>) {
 }
 
 /// A trial of one machine, whose kernel mounts the volumes: nothing is left of them.
-fn run_machine_with_roles(stack: &str, settings: &[&str]) {
+fn run_machine_with_roles(study: &str, settings: &[&str]) {
     let place = Place::among_others();
     let disk = place.dir.path().join("disk");
     fs::create_dir(&disk).expect("made");
-    let text_of = tiny(stack, "vm", 1).replace("[host]", &roles(&disk, true));
+    let text_of = study.replace("[host]", &roles(&disk, true));
     place.done("machine.toml", &text_of);
     assert_eq!(left(&place), [""; 0]);
     assert_eq!(fs::read_dir(&disk).expect("there").count(), 0);
@@ -116,7 +146,7 @@ fn run_machine_with_roles(stack: &str, settings: &[&str]) {
 fn a_machine_of_mariadb_has_its_log_on_a_disk_of_its_own() {
     if root_tests() && database_tests() {
         let settings = ["mariadb.innodb_log_group_home_dir", "mariadb.tmpdir"];
-        run_machine_with_roles("mariadb", &settings);
+        run_machine_with_roles(&tiny("mariadb", "vm", 1), &settings);
     }
 }
 
@@ -124,7 +154,7 @@ fn a_machine_of_mariadb_has_its_log_on_a_disk_of_its_own() {
 fn a_machine_of_postgresql_has_its_log_on_a_disk_of_its_own() {
     if root_tests() && database_tests() {
         let settings = ["postgresql.pg_wal", "postgresql.pgsql_tmp"];
-        run_machine_with_roles("postgresql", &settings);
+        run_machine_with_roles(&tiny("postgresql", "vm", 1), &settings);
     }
 }
 
@@ -132,7 +162,12 @@ fn a_machine_of_postgresql_has_its_log_on_a_disk_of_its_own() {
 fn a_container_of_mariadb_has_its_log_on_a_volume_of_its_own() {
     if root_tests() && database_tests() {
         let settings = ["mariadb.innodb_log_group_home_dir", "mariadb.tmpdir"];
-        run_with_roles("mariadb", "container", "ib_logfile0", &settings);
+        run_with_roles(
+            &tiny("mariadb", "container", 1),
+            "container",
+            "ib_logfile0",
+            &settings,
+        );
     }
 }
 
@@ -141,7 +176,12 @@ fn a_container_of_postgresql_has_its_log_on_a_volume_of_its_own() {
     if root_tests() && database_tests() {
         let settings = ["postgresql.pg_wal", "postgresql.pgsql_tmp"];
         let log = "pg_wal/archive_status";
-        run_with_roles("postgresql", "container", log, &settings);
+        run_with_roles(
+            &tiny("postgresql", "container", 1),
+            "container",
+            log,
+            &settings,
+        );
     }
 }
 
@@ -149,7 +189,12 @@ fn a_container_of_postgresql_has_its_log_on_a_volume_of_its_own() {
 fn a_bare_guest_of_mariadb_has_its_log_on_a_volume_of_its_own() {
     if root_tests() && database_tests() {
         let settings = ["mariadb.innodb_log_group_home_dir", "mariadb.tmpdir"];
-        run_with_roles("mariadb", "bare", "ib_logfile0", &settings);
+        run_with_roles(
+            &tiny("mariadb", "bare", 1),
+            "bare",
+            "ib_logfile0",
+            &settings,
+        );
     }
 }
 
@@ -158,8 +203,78 @@ fn a_bare_guest_of_postgresql_has_its_log_on_a_volume_of_its_own() {
     if root_tests() && database_tests() {
         let settings = ["postgresql.pg_wal", "postgresql.pgsql_tmp"];
         let log = "pg_wal/archive_status";
-        run_with_roles("postgresql", "bare", log, &settings);
+        run_with_roles(&tiny("postgresql", "bare", 1), "bare", log, &settings);
     }
+}
+
+/// Where MariaDB was asked to have its log and its temporary files.
+const OF_MARIADB: [&str; 2] = ["mariadb.innodb_log_group_home_dir", "mariadb.tmpdir"];
+
+#[test]
+fn the_database_of_lamp_containers_has_its_log_on_a_volume_of_its_own() {
+    if root_tests() && lamp_tests() {
+        run_with_roles(&shop("container"), "container", "ib_logfile0", &OF_MARIADB);
+    }
+}
+
+#[test]
+fn the_database_of_bare_lamp_guests_has_its_log_on_a_volume_of_its_own() {
+    if root_tests() && lamp_tests() {
+        run_with_roles(&shop("bare"), "bare", "ib_logfile0", &OF_MARIADB);
+    }
+}
+
+#[test]
+fn the_database_of_lamp_machines_has_its_log_on_a_disk_of_its_own() {
+    if root_tests() && lamp_tests() {
+        run_machine_with_roles(&shop("vm"), &OF_MARIADB);
+    }
+}
+
+#[test]
+fn a_site_in_php_has_its_log_on_a_volume_of_its_own() {
+    if !(root_tests() && lamp_tests()) {
+        return;
+    }
+    let site = shop("container").replace(
+        "kind = \"dvdstore\"\ndatabase = \"1MB per guest\"\nthink_time = \"20ms\"",
+        "kind = \"cms\"\nnodes = \"200 per guest\"\naccounts = \"50 per guest\"\nthink_time = \
+         \"100ms\"",
+    );
+    let site = site.replace("steady = \"4s\"", "steady = \"15s\"");
+    run_with_roles(&site, "container", "ib_logfile0", &OF_MARIADB);
+}
+
+#[test]
+fn the_database_of_a_tier_has_roles_and_the_web_server_before_it_has_none() {
+    if !(root_tests() && lamp_tests()) {
+        return;
+    }
+    let place = Place::among_others();
+    let disk = place.dir.path().join("disk");
+    fs::create_dir(&disk).expect("made");
+    let text_of = shop("container")
+        .replace("users = \"6 per guest\"\n", "")
+        .replace("guests = 1\nvcpus = 1\n", "")
+        .replace("[host]\novercommit = 2", "[host]\novercommit = 6")
+        .replace("[host]", &roles(&disk, true));
+    let groups = "[[layout.group]]\nname = \"web\"\nusers = 3\n[[layout.group]]\nname = \
+                  \"database\"\ntier_of = \"web\"\n";
+    let (_, run) = place.done("tiers.toml", &format!("{text_of}{groups}"));
+    assert_audits(&run, 1);
+    let rows = run["tunings"].as_array().expect("tunings");
+    let of_roles = rows.iter().filter(|row| {
+        let name = row["name"].as_str().expect("a name");
+        name.starts_with("storage.log.") || OF_MARIADB.contains(&name)
+    });
+    let guests: Vec<&str> = of_roles
+        .map(|row| row["guest"].as_str().expect("a guest"))
+        .collect();
+    assert!(
+        !guests.is_empty() && guests.iter().all(|guest| *guest == "g2"),
+        "{guests:?}"
+    );
+    assert_eq!(left(&place), [""; 0]);
 }
 
 #[test]
@@ -167,12 +282,14 @@ fn databases_are_loaded_onto_their_volumes() {
     if !(root_tests() && database_tests()) {
         return;
     }
-    for stack in ["mariadb", "postgresql"] {
+    let studies = ["mariadb", "postgresql"].map(|stack| tiny(stack, "container", 1));
+    for study in studies.into_iter().chain([shop("container")]) {
         let place = Place::among_others();
         let disk = place.dir.path().join("disk");
         fs::create_dir(&disk).expect("made");
-        let text_of = tiny(stack, "container", 1)
+        let text_of = study
             .replace("users = 3\n", "")
+            .replace("users = \"6 per guest\"\n", "")
             .replace("[load]", "[measure]\nload_time = true\n\n[load]")
             .replace("[host]", &roles(&disk, true));
         let (_, run) = place.done("load.toml", &text_of);

@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use rookery_guest::{Guest, RoleMove};
+use rookery_guest::{Guest, RoleDirectory, RoleMove};
 use rookery_study::StorageRole;
 
-use super::{Engine, Readings};
+use super::{Engine, EngineFacts as _, Readings};
+use crate::tuning::Effective;
 
 /// PostgreSQL's log, below the data.
 const LOG: &str = "postgresql/pg_wal";
@@ -36,10 +37,25 @@ pub fn moved(engine: Engine, role: StorageRole) -> Vec<RoleMove> {
     }
 }
 
+/// Where the server of a guest has what its roles are for, beside where it was asked to have it.
+#[must_use]
+pub fn role_settings(engine: Engine, readings: &Readings, guest: &dyn Guest) -> Vec<Effective> {
+    let setting = |directory: RoleDirectory| {
+        let (name, in_force) = role_in_force(engine, readings, guest, directory.role)?;
+        Some(Effective {
+            name: format!("{}.{name}", engine.key()),
+            differs: directory.inside != in_force,
+            asked: Some(directory.inside),
+            effective: Some(in_force),
+        })
+    };
+    let directories = guest.role_directories().into_iter();
+    directories.filter_map(setting).collect()
+}
+
 /// Where a server has what a role is for: name of the setting, or of the link among the data of the
 /// guest, and its value; nothing where the server does not say.
-#[must_use]
-pub fn role_in_force(
+fn role_in_force(
     engine: Engine,
     readings: &Readings,
     guest: &dyn Guest,

@@ -1,20 +1,26 @@
 //! What a LAMP guest runs and reads: its services and their configuration files.
 //!
-//! Paths stand as placeholders in the texts: `{data}`, `{conf}`, `{run}`, `{listen}`. Nothing
-//! outside of them is written, and nothing below `/etc` is read but the list of file types.
+//! Paths stand as placeholders in the texts: `{data}`, `{conf}`, `{run}`, `{listen}`, and `{log}` and
+//! `{temporary}` where these have volumes of their own. Nothing outside of them is written, and
+//! nothing below `/etc` is read but the list of file types.
 
 mod apache;
 mod mariadb;
 mod php;
 mod services;
 
+use std::collections::BTreeSet;
+
+use rookery_study::StorageRole;
 pub use rookery_study::WebServer;
 
 use super::{Component, Software, Tuned, pages};
 use crate::{SupervisedService, tier::TierAccess, tuning::is_on};
 
 pub use mariadb::initialise;
-pub(crate) use mariadb::{BUILDING, PLACES, bootstrap_script, config as mariadb_config};
+pub(crate) use mariadb::{
+    BUILDING, PLACES, bootstrap_script, config as mariadb_config, role_places,
+};
 pub(crate) use php::base as php_base;
 pub(crate) use services::{HEAD, initialising, mariadb as mariadb_service};
 
@@ -106,11 +112,24 @@ pub(crate) fn database(
             format!("{HEAD}{}", mariadb_service(&software.mariadbd)),
         ),
         (
-            "mariadb.cnf",
+            mariadb::CONFIG,
             mariadb::config_of_tier(tuned, options.server),
         ),
         (mariadb::ACCOUNTS, mariadb::accounts_of_tier(password)),
     ])
+}
+
+/// The same service with what its MariaDB keeps beside its data on volumes of their own.
+#[must_use]
+pub(crate) fn with_roles(
+    mut service: SupervisedService,
+    roles: &BTreeSet<StorageRole>,
+) -> SupervisedService {
+    let mut files = service.files.iter_mut();
+    if let Some((_, text)) = files.find(|(path, _)| path == mariadb::CONFIG) {
+        *text += &role_places(roles);
+    }
+    service
 }
 
 /// Whether a PHP process keeps its connection to the database.
@@ -145,7 +164,7 @@ fn with_pages(
     if options.servers.has_database() {
         site.first = mariadb_service(&software.mariadbd);
         site.files = vec![(
-            "mariadb.cnf".to_owned(),
+            mariadb::CONFIG.to_owned(),
             mariadb::config(tuned, options.server),
         )];
     }
@@ -225,7 +244,7 @@ pub fn builder(software: &Software) -> SupervisedService {
             "initialise.sh",
             mariadb::bootstrap_script(&software.mariadbd, &software.mariadb_share),
         ),
-        ("mariadb.cnf", mariadb::builder_config()),
+        (mariadb::CONFIG, mariadb::builder_config()),
     ])
 }
 
@@ -239,7 +258,7 @@ pub fn loading(software: &Software, tuned: &Tuned, server: WebServer) -> Supervi
             "initialise.sh",
             mariadb::bootstrap_script(&software.mariadbd, &software.mariadb_share),
         ),
-        ("mariadb.cnf", mariadb::config(tuned, server)),
+        (mariadb::CONFIG, mariadb::config(tuned, server)),
     ])
 }
 

@@ -21,7 +21,7 @@ use crate::{
     StackError,
     database::{
         Account, Engine, EngineFacts as _, PoolChange, Server, Software, compare, cool,
-        guest as database_guest, loading, moved, pool_line, read_back, role_in_force, set_pool,
+        guest as database_guest, loading, moved, pool_line, read_back, role_settings, set_pool,
         take, warm,
     },
     root::RootRecipe,
@@ -355,20 +355,8 @@ impl<C: DatabaseContent> GuestStack for DatabaseGuests<C> {
                 .filter(|setting| setting.name == self.engine().pool_key())
                 .for_each(|setting| setting.asked.clear());
         }
-        settings.extend(
-            guest
-                .role_directories()
-                .into_iter()
-                .filter_map(|directory| {
-                    let engine = self.engine();
-                    let (name, in_force) = role_in_force(engine, &readings, guest, directory.role)?;
-                    Some(EffectiveSetting {
-                        name: format!("{}.{name}", engine.key()),
-                        asked: directory.inside,
-                        in_force,
-                    })
-                }),
-        );
+        let roles = role_settings(self.engine(), &readings, guest).into_iter();
+        settings.extend(roles.map(EffectiveSetting::from));
         settings.extend(self.content.settings(&self.target(guest))?);
         Ok(settings)
     }

@@ -4,11 +4,13 @@
 mod settings;
 mod template;
 
-use std::{path::Path, thread};
+use std::{collections::BTreeSet, path::Path, thread};
 
-use rookery_guest::{Guest, Health, Kind, Template};
+use rookery_guest::{Guest, Health, Kind, RoleMove, Template};
 use rookery_stats::DatabaseLoad;
-use rookery_study::{BufferPool, LampUse, Pages, Point, PointData, Study, WorkloadKind};
+use rookery_study::{
+    BufferPool, Engine, LampUse, Pages, Point, PointData, StorageRole, Study, WorkloadKind,
+};
 use rookery_workload::dvdstore::{Size, WordLists};
 
 pub(super) use self::{
@@ -19,7 +21,11 @@ use crate::{
     BuiltStack, ClonedGuests, DatabaseLoader, DvdstoreStack, EffectiveSetting, Found, GuestStack,
     Origin, Service, Stack, StackContext, StackError, StackPart,
     api::STOP_GRACE,
-    lamp::{self, DIRECTORY, HEALTH_PATH, Options, PORT, Servers, Software, sql::Database},
+    database::{moved, role_settings},
+    lamp::{
+        self, DIRECTORY, HEALTH_PATH, Options, PORT, Servers, Software, config::with_roles,
+        sql::Database,
+    },
     root::{RootKind, RootRecipe},
     template::{check_root, has_root, root},
     tier::{Password, TierAccess},
@@ -43,6 +49,8 @@ pub(crate) struct LampStack {
     wanted: LampUse,
     settings: LampSettings,
     options: Options,
+    /// What has volumes of its own.
+    roles: BTreeSet<StorageRole>,
 }
 
 impl LampStack {
@@ -68,6 +76,7 @@ impl LampStack {
                     StackPart::Tier { .. } => Servers::Database,
                 },
             },
+            roles: study.storage.roles.keys().copied().collect(),
         })
     }
 
@@ -206,6 +215,7 @@ impl DatabaseLoader for LampLoader {
     fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
         let tuned = self.stack.tuned(point, index)?;
         let service = lamp::loading(&self.software, &tuned, self.stack.options.server);
+        let service = with_roles(service, &self.stack.roles);
         let health = Health::Http(HEALTH_PATH.to_owned());
         Ok(service.in_guest(PORT, health, vec![SOCKET.to_owned()]))
     }
@@ -241,23 +251,28 @@ impl ClonedGuests for LampGuests {
     fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
         let tuned = self.stack.tuned(point, index)?;
         let options = &self.stack.options;
-        let sockets = vec![SOCKET.to_owned()];
-        Ok(match options.servers {
+        let (service, port, health) = match options.servers {
             Servers::Database => {
                 let password = self.password.text();
-                lamp::config::database(&self.software, &tuned, options, password).in_guest(
-                    DATABASE_PORT,
-                    Health::Mysql,
-                    sockets,
-                )
+                let service = lamp::config::database(&self.software, &tuned, options, password);
+                (service, DATABASE_PORT, Health::Mysql)
             }
             // A front is told where its database is.
             Servers::Web => return Err(StackError::NoTiers),
             Servers::All | Servers::WithoutDatabase => {
                 let health = Health::Http(HEALTH_PATH.to_owned());
-                lamp::guest(&self.software, &tuned, options).in_guest(PORT, health, sockets)
+                (lamp::guest(&self.software, &tuned, options), PORT, health)
             }
-        })
+        };
+        let service = with_roles(service, &self.stack.roles);
+        Ok(service.in_guest(port, health, vec![SOCKET.to_owned()]))
+    }
+
+    fn moved(&self, role: StorageRole) -> Vec<RoleMove> {
+        match self.stack.options.servers.has_database() {
+            true => moved(Engine::Mariadb, role),
+            false => Vec::new(),
+        }
     }
 
     fn front_service(
@@ -303,6 +318,9 @@ impl GuestStack for LampGuests {
             true => Some(database(guest)?.variables()?),
             false => None,
         };
+        let roles = variables
+            .as_ref()
+            .map(|readings| role_settings(Engine::Mariadb, readings, guest));
         let tuned = self.stack.tuned(point, index)?;
         let asked = servers.has_pages().then_some((context, guest));
         let found = read_back(asked, variables, &tuned, self.stack.options.server);
@@ -312,6 +330,7 @@ impl GuestStack for LampGuests {
             false => servers.has_pages(),
         };
         let found = found.into_iter().filter(here);
+        let found = found.chain(roles.into_iter().flatten());
         Ok(found.map(EffectiveSetting::from).collect())
     }
 

@@ -8,7 +8,7 @@ use std::{
 use rookery_cast::{count_u32, truncate_u32};
 
 use super::{
-    disks::Disks,
+    disks::{Disks, GroupPlaces},
     guest_files::{DATABASE_ROOT_MIB, guest_files_mib, root},
     machines,
 };
@@ -67,6 +67,7 @@ fn computed(variants: &[Variant], points: &[Point], searches: &[Search]) -> Esti
         memory_mib: 0,
         disk_mib: 0,
         elsewhere_mib: BTreeMap::new(),
+        devices_mib: BTreeMap::new(),
     }
 }
 
@@ -118,6 +119,7 @@ pub(super) fn estimate<'p>(
             .unwrap_or(0),
         disk_mib: disks.here_mib,
         elsewhere_mib: disks.elsewhere_mib,
+        devices_mib: disks.devices_mib,
     }
 }
 
@@ -173,6 +175,20 @@ fn needs(all: &[Parts<'_>], host: Option<&str>) -> (Duration, Disks) {
     (build + Duration::from_secs_f64(load_s), disks)
 }
 
+/// The block devices that several volumes of one of these points would take.
+pub(super) fn shared_devices<'p>(
+    variants: &[Variant],
+    points: impl Iterator<Item = &'p Point>,
+) -> BTreeSet<String> {
+    let disks = points.filter_map(|point| {
+        let variant = variants
+            .iter()
+            .find(|variant| variant.id == point.variant)?;
+        Some(clones(&parts(point, variant)))
+    });
+    disks.flat_map(|disks| disks.shared_devices).collect()
+}
+
 /// Where the clones of all guests of a point lie.
 fn clones(parts: &Parts<'_>) -> Disks {
     let mut disks = Disks::default();
@@ -181,6 +197,10 @@ fn clones(parts: &Parts<'_>) -> Disks {
         let group = point.only_group();
         let guests = before..before + group.guests;
         before = guests.end;
+        let places = GroupPlaces {
+            host: group.host.as_deref(),
+            guests,
+        };
         if study.guest.kind() == GuestKind::External {
             continue;
         }
@@ -189,7 +209,7 @@ fn clones(parts: &Parts<'_>) -> Disks {
         match &study.storage.volume {
             Some(volume) => {
                 let each = group.volumes_mib.mib(StorageRole::Data);
-                disks.add_volumes(volume, each, guests.clone());
+                disks.add_volumes(volume, each, &places);
             }
             None => {
                 let each =
@@ -204,7 +224,7 @@ fn clones(parts: &Parts<'_>) -> Disks {
         }
         for (role, role_use) in &study.storage.roles {
             let each = group.volumes_mib.mib(*role);
-            disks.add_volumes(&role_use.volume, each, guests.clone());
+            disks.add_volumes(&role_use.volume, each, &places);
         }
     }
     disks

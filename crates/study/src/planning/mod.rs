@@ -26,7 +26,7 @@ use rookery_cast::count_u32;
 
 use crate::{
     Document, Factor, GuestKind, HostFacts, Layout, Level, PacketCpus, Plan, Point, Problems,
-    Study, Variant, Vcpus,
+    StorageRole, Study, Variant, Vcpus,
     grammar::Context,
     plan::MIB,
     problem::{Code, Finding},
@@ -102,6 +102,11 @@ impl Plan {
         // A layout that does not fit explains more than the disk that it would need.
         if findings.is_empty() {
             findings.extend(disk_finding(document, host, estimate.disk_mib));
+            let every = points.iter().chain(&largest);
+            findings.extend(devices_finding(
+                document,
+                &estimate::shared_devices(document.variants(), every),
+            ));
         }
         let planned = wish::plan(document, &combinations).unwrap_or_else(|finding| {
             findings.push(finding);
@@ -271,6 +276,31 @@ fn disk_finding(document: &Document, host: &HostFacts, disk_mib: u64) -> Option<
             .nearest(document.study().workload.keys().size_key()),
         message,
         help: "make the database smaller, use fewer guests, or free disk space".to_owned(),
+    })
+}
+
+/// A block device carries one volume of a trial.
+fn devices_finding(document: &Document, shared: &BTreeSet<String>) -> Option<Finding> {
+    if shared.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = shared.iter().map(String::as_str).collect();
+    let spans = document.spans(0);
+    let of_roles = StorageRole::BESIDE_DATA.map(|role| format!("storage.{}", role.name()));
+    let sections = ["storage".to_owned()].into_iter().chain(of_roles);
+    let mut keys = sections.map(|section| format!("{section}.block_devices"));
+    let key = keys.find(|key| spans.has(key)).unwrap_or_default();
+    Some(Finding {
+        code: Code::Disk,
+        span: spans.nearest(&key),
+        message: format!(
+            "a trial would have several volumes on each of {}, and a volume takes a whole block \
+             device",
+            names.join(", ")
+        ),
+        help: "name as many `block_devices` as there are volumes in the largest trial, each once, \
+               or write `per = \"host\"`"
+            .to_owned(),
     })
 }
 

@@ -249,6 +249,31 @@ mod tests {
     }
 
     #[test]
+    fn each_volume_takes_a_block_device_of_its_own() {
+        let sized = |devices: &str| {
+            planned(
+                &format!("size = \"1GiB\"\nblock_devices = {devices}\n"),
+                true,
+            )
+        };
+        let plan = sized("[\"/dev/a\", \"/dev/b\", \"/dev/c\"]")
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        let on_devices: Vec<_> = plan.estimate.devices_mib.into_iter().collect();
+        let each = ["/dev/a", "/dev/b", "/dev/c"].map(|device| (device.to_owned(), 1024));
+        assert_eq!(on_devices, each);
+        assert!(plan.estimate.elsewhere_mib.is_empty());
+        let text = sized("[\"/dev/a\", \"/dev/b\"]").expect_err("three guests");
+        assert!(
+            text.contains("plan::disk")
+                && text.contains("several volumes on each of /dev/a, and")
+                && text.contains("`per = \"host\"`"),
+            "{text}"
+        );
+        let shared = sized("[\"/dev/a\"]\nper = \"host\"").expect("one volume for all");
+        assert_eq!(shared.estimate.devices_mib["/dev/a"], 3 * 1024);
+    }
+
+    #[test]
     fn volumes_count_on_disk_and_need_root() {
         let plan =
             planned("size = \"1GiB\"\n", true).unwrap_or_else(|problems| panic!("{problems}"));

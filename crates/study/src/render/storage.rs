@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::{IoLimits, Plan, StorageRole, Study, VolumeCache, VolumeUse, time_text::plain_time};
+use crate::{
+    IoLimits, Plan, StorageRole, Study, VolumeCache, VolumePlaces, VolumeUse, time_text::plain_time,
+};
 
 /// A line for the data and one for each role beside them, but for what is a factor; none where all
 /// is as usual.
@@ -55,7 +57,7 @@ fn volume_words(volume: &VolumeUse, role: StorageRole, plan: &Plan) -> Vec<Strin
         ("size", sizes(role, plan)),
         ("filesystem", Some(volume.filesystem.name().to_owned())),
         ("tier", striped(volume)),
-        ("directories", directories(volume)),
+        (places_key(volume), places(volume)),
         ("atime", Some(volume.atime.name().to_owned())),
         (
             "barriers",
@@ -78,13 +80,19 @@ fn volume_words(volume: &VolumeUse, role: StorageRole, plan: &Plan) -> Vec<Strin
         ),
         (
             "cache",
-            Some(format!(
-                "host cache {}",
-                on(volume.cache == VolumeCache::Host)
-            )),
+            (places_key(volume) == "directories")
+                .then(|| format!("host cache {}", on(volume.cache == VolumeCache::Host))),
         ),
     ];
     chosen(words, role, plan)
+}
+
+/// The key that says where volumes lie.
+fn places_key(volume: &VolumeUse) -> &'static str {
+    match volume.places {
+        Some(VolumePlaces::BlockDevices(_)) => "block_devices",
+        Some(VolumePlaces::Directories(_)) | None => "directories",
+    }
 }
 
 /// Those that are there and no factor.
@@ -122,12 +130,17 @@ fn striped(volume: &VolumeUse) -> Option<String> {
     (devices > 1).then(|| format!("striped over {devices} devices"))
 }
 
-/// Where the files of volumes lie, where that is not the run's directory.
-fn directories(volume: &VolumeUse) -> Option<String> {
-    match volume.directories.as_slice() {
-        [] => None,
-        [one] => Some(format!("in {one}")),
-        all => Some(format!("dealt over {} directories", all.len())),
+/// Where volumes lie, where that is not the run's directory.
+fn places(volume: &VolumeUse) -> Option<String> {
+    match volume.places.as_ref()? {
+        VolumePlaces::Directories(all) => match all.as_slice() {
+            [one] => Some(format!("in {one}")),
+            all => Some(format!("dealt over {} directories", all.len())),
+        },
+        VolumePlaces::BlockDevices(all) => match all.as_slice() {
+            [one] => Some(format!("on {one}")),
+            all => Some(format!("dealt over {} block devices", all.len())),
+        },
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     problem::Code,
     storage_use::{
         AccessTimes, BlockSize, FileSystem, ForeignTier, IoLimits, JournalMode, RoleUse,
-        StorageRole, StorageUse, Tier, VolumeCache, VolumeUse,
+        StorageRole, StorageUse, Tier, VolumeCache, VolumePlaces, VolumeUse,
     },
 };
 
@@ -173,11 +173,15 @@ impl Named for Switch {
 
 /// Most devices of a volume.
 const MOST_DEVICES: u32 = 16;
-/// Most directories that volumes are dealt over.
+/// Most directories, or block devices, that volumes are dealt over.
 const MOST_DIRECTORIES: usize = 64;
 /// A directory of this host.
 const DIRECTORY: PathFromRoot = PathFromRoot {
     example: "/mnt/disk1",
+};
+/// A block device of this host.
+const BLOCK_DEVICE: PathFromRoot = PathFromRoot {
+    example: "/dev/sdb",
 };
 
 /// A day; longer is never.
@@ -191,7 +195,7 @@ keys! {
         /// Measure with fio what the storage can do, once, before the first trial; the report draws
         /// it over the I/O of the guests.
         ceiling: Choice<Switch> = Choice::NEW, Default("\"off\"");
-        /// For whom there is a volume (this and all keys down to `directories`: volumes only).
+        /// For whom there is a volume (this and all keys down to `block_devices`: volumes only).
         per: Choice<PoolPer> = Choice::NEW, Optional("\"guest\"");
         /// Size; of a shared volume the parts of all guests together.
         size: Memory = Memory, Optional("three times the nominal database, and 256MiB for logs; \
@@ -219,6 +223,10 @@ keys! {
         /// Directories in which the files behind the devices lie, each on a disk of its own: volumes,
         /// and the devices of a stripe, are dealt over them in turn.
         directories: Values<PathFromRoot> = Values { kind: DIRECTORY, most: MOST_DIRECTORIES }, Optional("the run's directory");
+        /// Empty block devices or partitions of this host on which volumes are made, instead of
+        /// files: each takes a whole one, and volumes, and the devices of a stripe, are dealt over
+        /// them in turn.
+        block_devices: Values<PathFromRoot> = Values { kind: BLOCK_DEVICE, most: MOST_DIRECTORIES }, Optional("none");
         /// Most reads per second of a guest (this and all keys below: containers and machines
         /// only).
         read_iops: PerSecond = PerSecond::Count, Default("\"none\"");
@@ -232,7 +240,7 @@ keys! {
 }
 
 /// What only volumes have.
-const VOLUME_KEYS: [&str; 13] = [
+const VOLUME_KEYS: [&str; 14] = [
     "per",
     "size",
     "filesystem",
@@ -246,7 +254,10 @@ const VOLUME_KEYS: [&str; 13] = [
     "tier",
     "devices",
     "directories",
+    "block_devices",
 ];
+/// What files have, and block devices of the host have not.
+const FILE_KEYS: [&str; 2] = ["cache", "directories"];
 /// What only volumes with a file system have.
 const FILE_SYSTEM_KEYS: [&str; 9] = [
     "filesystem",
@@ -343,6 +354,7 @@ impl StorageKeys {
             self.tier.is_some(),
             self.devices.is_some(),
             self.directories.is_some(),
+            self.block_devices.is_some(),
         ];
         // What is in the file but was refused has its problem already.
         let refused =
@@ -351,6 +363,7 @@ impl StorageKeys {
             return None;
         }
         let tier = self.tier(section, context)?;
+        let places = self.places(section, context)?;
         let filesystem = self.filesystem.unwrap_or(match tier {
             Tier::Stripe { .. } => FileSystem::Btrfs,
             Tier::Single | Tier::Foreign(_) => FileSystem::Ext4,
@@ -380,8 +393,20 @@ impl StorageKeys {
             commit: self.commit,
             cache: self.cache.unwrap_or(VolumeCache::None),
             tier,
-            directories: self.directories.unwrap_or_default(),
+            places,
         })
+    }
+
+    /// Where devices come from.
+    fn places(&self, section: &str, context: &mut Context) -> Option<Option<VolumePlaces>> {
+        let some = |paths: &Option<Vec<String>>| paths.clone().filter(|paths| !paths.is_empty());
+        let Some(devices) = some(&self.block_devices) else {
+            return Some(some(&self.directories).map(VolumePlaces::Directories));
+        };
+        let help = "remove it, or `block_devices`";
+        let why = "belongs to files behind loop devices, and `block_devices` names devices";
+        refuse_all(section, &FILE_KEYS, why, help, context)?;
+        Some(Some(VolumePlaces::BlockDevices(devices)))
     }
 
     /// What of devices a volume is made of.
@@ -484,7 +509,9 @@ impl StorageKeys {
             journal: filed.and_then(|volume| volume.journal),
             discard: filed.map(|volume| Switch(volume.discard)),
             commit: filed.and_then(|volume| volume.commit),
-            cache: volume.map(|volume| volume.cache),
+            cache: volume
+                .filter(|volume| !matches!(volume.places, Some(VolumePlaces::BlockDevices(_))))
+                .map(|volume| volume.cache),
             tier: filed
                 .filter(|volume| !volume.tier.is_single())
                 .map(|volume| match volume.tier {
@@ -496,9 +523,14 @@ impl StorageKeys {
                 Tier::Stripe { devices } => Some(devices),
                 Tier::Single | Tier::Foreign(_) => None,
             }),
-            directories: volume
-                .map(|volume| volume.directories.clone())
-                .filter(|directories| !directories.is_empty()),
+            directories: match volume.and_then(|volume| volume.places.clone()) {
+                Some(VolumePlaces::Directories(directories)) => Some(directories),
+                Some(VolumePlaces::BlockDevices(_)) | None => None,
+            },
+            block_devices: match volume.and_then(|volume| volume.places.clone()) {
+                Some(VolumePlaces::BlockDevices(devices)) => Some(devices),
+                Some(VolumePlaces::Directories(_)) | None => None,
+            },
             read_iops: Some(storage.limits.read_iops),
             write_iops: Some(storage.limits.write_iops),
             read_bps: Some(storage.limits.read_bps),
@@ -532,211 +564,4 @@ fn refuse_all(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{super::testing::*, *};
-
-    const CONTAINER: &str = "[guest]\nkind = \"container\"\n";
-
-    #[test]
-    fn guests_keep_their_data_in_the_runs_directory_unless_said() {
-        assert_eq!(with("").expect("valid").storage, StorageUse::default());
-    }
-
-    #[test]
-    fn the_file_system_of_the_rhev_study() {
-        let text = "[storage]\npool = \"volume\"\nsize = \"1GiB per vcpu\"\natime \
-                    = \"noatime\"\njournal = \"writeback\"\nbarriers = \"off\"\nread_iops = \
-                    500\nread_bps = \"20MiB\"\n";
-        let study = with(&format!("{CONTAINER}{text}")).expect("valid");
-        let volume = study.storage.volume.as_ref().expect("a volume");
-        assert_eq!(
-            (
-                volume.filesystem,
-                volume.atime,
-                volume.journal,
-                volume.barriers,
-                volume.shared,
-                volume.cache
-            ),
-            (
-                FileSystem::Ext4,
-                AccessTimes::Noatime,
-                Some(JournalMode::Writeback),
-                Some(false),
-                false,
-                VolumeCache::None
-            )
-        );
-        let limits = study.storage.limits;
-        assert_eq!(
-            (limits.read_iops, limits.read_bps, limits.write_iops),
-            (Some(500), Some(20 << 20), None)
-        );
-        assert_eq!(
-            crate::Study::parse("again", &study.to_toml()).expect("valid"),
-            study
-        );
-    }
-
-    #[test]
-    fn keys_of_volumes_have_no_meaning_in_a_directory() {
-        assert_eq!(
-            refusal("[storage]\nbarriers = \"off\"\natime = \"noatime\"\n"),
-            "study::contradiction: `storage.barriers` belongs to volumes, but `storage.pool` \
-             is \"directory\"\n\
-             study::contradiction: `storage.atime` belongs to volumes, but `storage.pool` \
-             is \"directory\""
-        );
-    }
-
-    #[test]
-    fn xfs_has_neither_journal_modes_nor_a_life_without_barriers() {
-        assert_eq!(
-            refusal(
-                "[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\njournal = \"writeback\"\n"
-            ),
-            "study::contradiction: `storage.journal` belongs to ext4, but `storage.filesystem` \
-             is \"xfs\""
-        );
-        assert_eq!(
-            refusal("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\nbarriers = \"off\"\n"),
-            "study::contradiction: xfs always has write barriers: Linux 4.19 took the option away"
-        );
-        assert!(
-            with("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\nbarriers = \"on\"\n").is_ok()
-        );
-    }
-
-    #[test]
-    fn stripes_are_of_btrfs_over_devices_in_several_directories() {
-        let text = "[storage]\npool = \"volume\"\ntier = \"stripe\"\ndevices = 4\ndirectories = \
-                    [\"/mnt/a\", \"/mnt/b\"]\n";
-        let study = with(text).expect("valid");
-        let volume = study.storage.volume.as_ref().expect("a volume");
-        assert_eq!(
-            (volume.filesystem, volume.tier, volume.directories.len()),
-            (FileSystem::Btrfs, Tier::Stripe { devices: 4 }, 2)
-        );
-        assert_eq!(
-            crate::Study::parse("again", &study.to_toml()).expect("valid"),
-            study
-        );
-        for (keys, said) in [
-            (
-                "tier = \"stripe\"\nfilesystem = \"xfs\"\n",
-                "xfs lies on one device",
-            ),
-            (
-                "tier = \"stripe\"\njournal = \"ordered\"\n",
-                "`storage.filesystem` is \"btrfs\"",
-            ),
-            (
-                "filesystem = \"btrfs\"\nblock_size = \"1KiB\"\n",
-                "page of memory",
-            ),
-            (
-                "tier = \"stripe\"\nwrite_iops = 7\n",
-                "holds for one device",
-            ),
-            ("devices = 2\n", "there is none"),
-            ("tier = \"single\"\ndevices = 2\n", "there is none"),
-            ("directories = [\"here\"]\n", "does not begin with `/`"),
-        ] {
-            let text = format!("{CONTAINER}[storage]\npool = \"volume\"\n{keys}");
-            let refused = refusal(&text);
-            assert!(refused.contains(said), "{keys}: {refused}");
-        }
-        let raw = "[guest]\nkind = \"vm\"\n[storage]\npool = \"raw\"\ntier = \"stripe\"\n";
-        assert!(refusal(raw).contains("a raw device has none"));
-    }
-
-    #[test]
-    fn tiers_that_are_not_made_here_are_read_all_the_same() {
-        for (name, tier) in [
-            ("bcache", ForeignTier::Bcache),
-            ("dm-cache", ForeignTier::DmCache),
-            ("lvm", ForeignTier::Lvm),
-            ("zfs", ForeignTier::Zfs),
-        ] {
-            let text = format!("[storage]\npool = \"volume\"\ntier = \"{name}\"\n");
-            let study = with(&text).expect("valid");
-            let volume = study.storage.volume.as_ref().expect("a volume");
-            assert_eq!((volume.tier, tier.name()), (Tier::Foreign(tier), name));
-            let again = crate::Study::parse("again", &study.to_toml());
-            assert_eq!(again.expect("valid"), study);
-        }
-    }
-
-    #[test]
-    fn a_wrong_value_has_one_problem() {
-        assert!(
-            refusal("[storage]\npool = \"volume\"\natime = \"never\"\n")
-                .starts_with("study::unknown-choice: `storage.atime`")
-        );
-        assert!(
-            refusal("[storage]\npool = \"volume\"\ncommit = \"1500ms\"\n")
-                .starts_with("study::out-of-range: `storage.commit`")
-        );
-    }
-
-    #[test]
-    fn the_ceiling_is_measured_where_it_is_asked_for() {
-        assert!(!with("").expect("valid").storage.ceiling);
-        let study = with("[storage]\nceiling = \"on\"\n").expect("valid");
-        assert!(study.storage.ceiling);
-        assert_eq!(
-            crate::Study::parse("again", &study.to_toml()).expect("valid"),
-            study
-        );
-        assert!(refusal("[storage]\nceiling = true\n").contains("`storage.ceiling`"));
-    }
-
-    #[test]
-    fn what_a_kind_of_guest_cannot_have_is_refused() {
-        assert_eq!(
-            refusal("[guest]\nkind = \"fake\"\n[storage]\nceiling = \"on\"\n"),
-            "study::contradiction: `storage.ceiling` is \"on\", but fake guests keep no data"
-        );
-        assert_eq!(
-            refusal("[storage]\nread_iops = 100\n"),
-            "study::contradiction: `storage.read_iops` limits I/O, and only containers and \
-             machines can be held to that"
-        );
-        assert_eq!(
-            refusal("[guest]\nkind = \"fake\"\n[storage]\npool = \"volume\"\n"),
-            "study::contradiction: `storage.pool` is \"volume\", but fake guests keep no data"
-        );
-        assert_eq!(
-            refusal("[guest]\nkind = \"container\"\n[storage]\npool = \"raw\"\n"),
-            "study::contradiction: `storage.pool` is \"raw\", but the embedded stack keeps its \
-             data in files"
-        );
-    }
-
-    #[test]
-    fn machines_have_their_disks_on_volumes() {
-        for pool in ["volume", "raw"] {
-            let study = with(&format!(
-                "[guest]\nkind = \"vm\"\n[storage]\npool = \"{pool}\"\n"
-            ))
-            .expect("valid");
-            assert_eq!(
-                study.storage.volume.map(|volume| volume.raw),
-                Some(pool == "raw")
-            );
-        }
-        assert_eq!(
-            refusal(
-                "[guest]\nkind = \"vm\"\nvm = { pool = \"lvm:vg0\", clone = \"raw\" \
-                 }\n[storage]\npool = \"volume\"\n"
-            ),
-            "study::contradiction: the disks of machines cannot lie both on volumes and in the \
-             pool of [guest.vm]"
-        );
-        assert_eq!(
-            refusal("[guest]\nkind = \"vm\"\n[storage]\npool = \"raw\"\nper = \"host\"\n"),
-            "study::contradiction: machines cannot share a raw device: each has a file system of \
-             its own on it"
-        );
-    }
-}
+mod tests;

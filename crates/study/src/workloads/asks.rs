@@ -65,6 +65,11 @@ pub(crate) trait WorkloadUse {
         false
     }
 
+    /// Whether guests of the LAMP stack keep its data in a database server.
+    fn has_lamp_database(&self) -> bool {
+        true
+    }
+
     /// Whether guests of the server that comes with it can call those of another group.
     fn has_bundled_tiers(&self) -> bool {
         false

@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use crate::common::{assert_plan, assert_useful, host};
+use crate::{
+    common::{assert_plan, assert_useful, host},
+    storage::{storage, with_server_or_without_roles},
+};
 use proptest::{
     collection::vec,
     option,
@@ -17,15 +20,14 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos},
 };
 use rookery_study::{
-    AccessTimes, Amount, Arrivals, BackEnd, BlockSize, BufferPool, Course, CourseStep, CpuTime,
-    DatabaseSize, DatabaseUse, Document, DriverPlace, DvdstoreUse, Engine, Expression, FileSystem,
-    ForeignTier, GuestKind, GuestShape, HostUse, Impairment, IoLimits, JournalMode, LabShape,
-    LampSite, LampUse, Layout, LayoutGroup, LinkDevice, LinkShape, Load, LoopType, Measure,
-    Offloads, OpenLoad, OpenTimes, Order, OrderentryUse, Over, Override, PacketCpus, PacketPolicy,
-    Pages, Per, PercentileWish, Pin, Pinning, Plan, Precision, RampUp, RateLimit, RateQueue,
-    RepeatGoal, Scaled, SearchEnd, SearchUse, SettingValue, SimulatedUse, StackUse, StartRate,
-    StorageUse, Study, Swap, SwapKind, Tier, TuningProfile, Vcpus, Visit, VolumeCache, VolumeUse,
-    WebServer, Wish, Workload,
+    Amount, Arrivals, BackEnd, BufferPool, Course, CourseStep, CpuTime, DatabaseSize, DatabaseUse,
+    Document, DriverPlace, DvdstoreUse, Engine, Expression, GuestKind, GuestShape, HostUse,
+    Impairment, LabShape, LampSite, LampUse, Layout, LayoutGroup, LinkDevice, LinkShape, Load,
+    LoopType, Measure, Offloads, OpenLoad, OpenTimes, Order, OrderentryUse, Over, Override,
+    PacketCpus, PacketPolicy, Pages, Per, PercentileWish, Pin, Pinning, Plan, Precision, RampUp,
+    RateLimit, RateQueue, RepeatGoal, Scaled, SearchEnd, SearchUse, SettingValue, SimulatedUse,
+    StackUse, StartRate, Study, Swap, SwapKind, TuningProfile, Vcpus, Visit, WebServer, Wish,
+    Workload,
     vm_shape::{
         CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
     },
@@ -466,58 +468,6 @@ prop_compose! {
     }
 }
 
-prop_compose! {
-    fn volume()(shared in any::<bool>(), xfs in any::<bool>(), size in option::of(amount(900.0, 2000.0, "MiB")),
-        block_size in select(vec![BlockSize::One, BlockSize::Two, BlockSize::Four]),
-        atime in select(vec![AccessTimes::Relatime, AccessTimes::Noatime, AccessTimes::Strictatime]), barriers in option::of(any::<bool>()),
-        journal in option::of(select(vec![JournalMode::Ordered, JournalMode::Writeback, JournalMode::Journal])), discard in any::<bool>(),
-        commit in option::of(1_u64..9999), host_cache in any::<bool>(),
-        tier in select(vec![Tier::Single, Tier::Foreign(ForeignTier::Bcache), Tier::Foreign(ForeignTier::Zfs)]),
-        directories in vec("/mnt/[a-z]{1,8}", 0..3),
-    ) -> VolumeUse {
-        VolumeUse {
-            raw: false,
-            shared,
-            filesystem: if xfs { FileSystem::Xfs } else { FileSystem::Ext4 },
-            size,
-            block_size,
-            atime,
-            barriers: barriers.filter(|on| *on || !xfs),
-            journal: journal.filter(|_| !xfs),
-            discard,
-            commit: commit.filter(|_| !xfs).map(Duration::from_secs),
-            cache: if host_cache { VolumeCache::Host } else { VolumeCache::None },
-            tier,
-            directories,
-        }
-    }
-}
-
-/// Limits are for containers alone, volumes for those that keep data.
-fn storage(kind: GuestKind) -> impl Strategy<Value = StorageUse> {
-    let count = || option::of(1_u64..100_000);
-    let bytes = || option::of((1_u64..4096).prop_map(|mib| mib << 20));
-    let limits = (count(), count(), bytes(), bytes()).prop_map(
-        move |(read_iops, write_iops, read_bps, write_bps)| match kind {
-            GuestKind::Container | GuestKind::Vm => IoLimits {
-                read_iops,
-                write_iops,
-                read_bps,
-                write_bps,
-            },
-            _ => IoLimits::default(),
-        },
-    );
-    (option::of(volume()), limits, any::<bool>()).prop_map(move |(volume, limits, ceiling)| {
-        StorageUse {
-            volume: volume.filter(|_| !matches!(kind, GuestKind::Fake | GuestKind::Vm)),
-            roles: BTreeMap::new(),
-            limits,
-            ceiling: ceiling && kind != GuestKind::Fake,
-        }
-    })
-}
-
 fn setting() -> impl Strategy<Value = (String, SettingValue)> {
     let name = "(mariadb|apache|php|pages)\\.[A-Za-z][A-Za-z0-9_.-]{0,20}";
     let text = prop_oneof![
@@ -693,7 +643,7 @@ fn study() -> impl Strategy<Value = Study> {
             stack(),
             // On the heap: all together are more than a thread's stack.
             guest(kind).boxed(),
-            storage(kind).boxed(),
+            storage(kind, amount(900.0, 2000.0, "MiB").boxed()).boxed(),
             host_use().boxed(),
             layouts(kind),
         )
@@ -713,7 +663,7 @@ fn study() -> impl Strategy<Value = Study> {
                     host,
                     layouts,
                 };
-                one_load(opened(study, open))
+                with_server_or_without_roles(one_load(opened(study, open)))
             })
     })
 }

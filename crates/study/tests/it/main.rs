@@ -14,4 +14,5 @@ mod factors;
 mod groups;
 mod laws;
 mod originals;
+mod storage;
 mod studies;

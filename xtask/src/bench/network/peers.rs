@@ -1,4 +1,4 @@
-//! iperf3 and sockperf: started, weighed, read.
+//! iperf3, sockperf and qperf: started, weighed, read.
 
 use std::{
     fs,
@@ -112,6 +112,34 @@ pub(super) fn sockperf(seconds: u32) -> Result<Sample, String> {
     })
 }
 
+/// The same; it tells half of the time of a transaction.
+pub(super) fn qperf(seconds: u32) -> Result<Sample, String> {
+    const PORT: u16 = 19_765;
+    let _server = Server::start(&mut on_cpu(SERVER_CPU, "qperf"), PORT)?;
+    let weighed = weigh(
+        on_cpu(CLIENT_CPU, "qperf")
+            .args(["-uu", "-e", "6", "-t", &seconds.to_string()])
+            .args(["-m", &TRANSACTION_BYTES.to_string()])
+            .args(["127.0.0.1", "tcp_lat"]),
+    )?;
+    let one_way_s = latency_s(&weighed.output)
+        .ok_or_else(|| format!("qperf tells no latency:\n{}", weighed.output))?;
+    let rate = 0.5 / one_way_s;
+    let transactions = (rate * f64::from(seconds)).round();
+    Ok(Sample {
+        rate,
+        cost: weighed.cpu.as_secs_f64() * 1e6 / transactions,
+    })
+}
+
+/// Seconds of the line `latency  =  5230.1 ns`.
+fn latency_s(text: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.contains("latency"))?;
+    let (_, value) = line.split_once('=')?;
+    let nanoseconds: f64 = value.trim().strip_suffix(" ns")?.parse().ok()?;
+    (nanoseconds > 0.0).then_some(nanoseconds / 1e9)
+}
+
 /// Seconds and messages of the line `[Total Run] RunTime=3.000 sec; .. ReceivedMessages=5`.
 fn total(text: &str) -> Option<(f64, u64)> {
     let line = text.lines().find(|line| line.contains("[Total Run]"))?;
@@ -135,5 +163,12 @@ mod tests {
                     SentMessages=90001; ReceivedMessages=90000\n";
         assert_eq!(total(text), Some((3.0, 90_000)));
         assert_eq!(total("[Total Run] RunTime=0 sec"), None);
+    }
+
+    #[test]
+    fn the_latency_of_qperf_is_read() {
+        let text = "tcp_lat:\n    latency  =  5230.1 ns\n";
+        assert!(latency_s(text).is_some_and(|found| (found * 1e9 - 5230.1).abs() < 1e-6));
+        assert_eq!(latency_s("tcp_lat:\n    latency  =  5.2 us\n"), None);
     }
 }

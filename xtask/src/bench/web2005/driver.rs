@@ -38,7 +38,7 @@ pub(super) fn sessions(sessions: usize) -> Result<(), String> {
     println!(
         "{sessions} banking sessions on one core: {:.1} % of it, lag p50 {:.2} p99 {:.2} max \
          {:.2} ms (p99 at most {MOST_LAG_MS} ms), {:.0} pages/s with {:.0} embedded files/s, {} \
-         good of {}, {} wrong, {} unanswered; faults {}",
+         good of {}, {} wrong, {} unanswered; Little's law off by {:.2} %; faults {}",
         100.0 * number("cpu_share"),
         number("lag_p50_us") / 1e3,
         number("lag_p99_us") / 1e3,
@@ -49,6 +49,7 @@ pub(super) fn sessions(sessions: usize) -> Result<(), String> {
         sum("requests"),
         sum("invalid"),
         sum("unanswered"),
+        100.0 * number("little_error"),
         found["faults"],
     );
     Ok(())

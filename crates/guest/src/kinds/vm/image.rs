@@ -13,13 +13,12 @@ use std::{
     time::Duration,
 };
 
-use rookery_host::{ENCLOSED, Host, HostError, bound_command};
+use rookery_host::{ENCLOSED, Host, HostError, bound_command, volume::devices::DISK_LABEL};
 
 use super::{
     building::{Long, Watch},
     initrd::initrd,
     merge::merge_layers,
-    pool::DISK_LABEL,
 };
 use crate::{
     error::{FillError, GuestError},

@@ -27,7 +27,7 @@ use crate::{
     label::Label,
     log::{indented, tail},
     processes::kill_labelled,
-    storage::{View, traces},
+    storage::{View, mounted_by_runs},
 };
 
 /// Name of the directory, below the registry's, that holds the libvirt of each run.
@@ -249,7 +249,7 @@ fn spawn(
             "/",
             MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
         )?;
-        detach_volumes_of_others(&label.run)?;
+        detach_mounts_of_others(&label.run)?;
         for (name, place) in PLACES {
             let own = if name == "cache" {
                 cache.to_owned()
@@ -270,14 +270,16 @@ fn spawn(
         .unwrap_or_else(|_| Err(io::Error::other("the starting thread panicked")))
 }
 
-/// Take volumes of other labels out of the mount namespace of this thread, which has a copy of each
-/// mount: they would be in use, and could not be removed, for as long as it lives.
-fn detach_volumes_of_others(own: &RunId) -> io::Result<()> {
-    let mounts = fs::read("/proc/thread-self/mountinfo")?;
-    let volumes = traces(&parse_mountinfo(&String::from_utf8_lossy(&mounts)));
-    for volume in volumes.iter().filter(|volume| volume.run != *own) {
-        for point in volume.points.iter().rev() {
-            detach(point)?;
+/// Take what other labels have mounted out of the mount namespace of this thread, which has a copy of
+/// each mount: their volumes would be in use, and could not be removed, for as long as it lives. The
+/// clone of a container is one of them: it keeps the volume that its upper layer lies on.
+fn detach_mounts_of_others(own: &RunId) -> io::Result<()> {
+    let text = fs::read("/proc/thread-self/mountinfo")?;
+    let mounts = parse_mountinfo(&String::from_utf8_lossy(&text));
+    let points = mounted_by_runs(&mounts).into_iter().rev();
+    for (run, point) in points {
+        if run != *own {
+            detach(&point)?;
         }
     }
     Ok(())

@@ -6,7 +6,9 @@ use rookery_study::StorageRole;
 
 use super::{Software, SupervisedService};
 use crate::{
-    lamp::config::{BUILDING, HEAD, PLACES, bootstrap_script, initialising, mariadb_service},
+    lamp::config::{
+        BUILDING, HEAD, PLACES, bootstrap_script, initialising, mariadb_service, role_places,
+    },
     tuning::{Component, Tuned},
 };
 
@@ -36,7 +38,7 @@ pub(super) fn guest(
     resizable: bool,
     roles: &BTreeSet<StorageRole>,
 ) -> SupervisedService {
-    let mut text = format!("{PLACES}{}{SERVING}", places_of(roles));
+    let mut text = format!("{PLACES}{}{SERVING}", role_places(roles));
     if takes_chunks(&software.version) {
         text += "innodb_buffer_pool_chunk_size = 1048576\n";
     }
@@ -63,17 +65,6 @@ pub(super) fn guest(
     ])
 }
 
-/// Where log and temporary files are that have volumes of their own. Of two lines for one setting
-/// the later counts.
-fn places_of(roles: &BTreeSet<StorageRole>) -> String {
-    let lines = roles.iter().map(|role| match role {
-        StorageRole::Data => "",
-        StorageRole::Log => "innodb_log_group_home_dir = {log}\n",
-        StorageRole::Temporary => "tmpdir = {temporary}\n",
-    });
-    lines.collect()
-}
-
 pub(super) fn builder(software: &Software) -> SupervisedService {
     making(software, &BTreeSet::new(), BUILDING)
 }
@@ -92,7 +83,7 @@ pub(super) fn loading(
 
 /// An empty database, and then the server with these settings.
 fn making(software: &Software, roles: &BTreeSet<StorageRole>, settings: &str) -> SupervisedService {
-    let places = places_of(roles);
+    let places = role_places(roles);
     SupervisedService::new([
         (
             "services.toml",

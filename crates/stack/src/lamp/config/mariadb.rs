@@ -1,6 +1,7 @@
 //! Configuration of MariaDB, and its first database.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, DirBuilder},
     io::{self, Write},
     os::unix::fs::DirBuilderExt,
@@ -9,6 +10,7 @@ use std::{
 };
 
 use rookery_host::bound_command;
+use rookery_study::StorageRole;
 use rustix::process::geteuid;
 
 use super::{Component, Software, Tuned, WebServer};
@@ -27,6 +29,17 @@ skip_name_resolve
 innodb_buffer_pool_load_at_startup = OFF
 innodb_buffer_pool_dump_at_shutdown = OFF
 ";
+
+/// Where log and temporary files are that have volumes of their own. Of two lines for one setting
+/// the later counts.
+pub(crate) fn role_places(roles: &BTreeSet<StorageRole>) -> String {
+    let lines = roles.iter().map(|role| match role {
+        StorageRole::Data => "",
+        StorageRole::Log => "innodb_log_group_home_dir = {log}\n",
+        StorageRole::Temporary => "tmpdir = {temporary}\n",
+    });
+    lines.collect()
+}
 
 /// For a database that is being made: a log that holds a load's writes, and no waits for the disk,
 /// since a load that is cut off is thrown away. The log's buffer is small because the log cannot be
@@ -58,6 +71,9 @@ pub(crate) fn config(tuned: &Tuned, server: WebServer) -> String {
     }
     text
 }
+
+/// Its configuration, below the guest's directory of configuration.
+pub(super) const CONFIG: &str = "mariadb.cnf";
 
 /// What lets the guests of other groups in, below the guest's directory of configuration.
 pub(super) const ACCOUNTS: &str = "accounts.sql";

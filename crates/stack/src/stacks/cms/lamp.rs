@@ -6,12 +6,13 @@
 mod drupal;
 mod small;
 
-use std::{path::Path, sync::Arc, time::Instant};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Instant};
 
-use rookery_guest::{Guest, Health, Kind, Template};
+use rookery_guest::{Guest, Health, Kind, RoleMove, Template};
 use rookery_stats::DatabaseLoad;
 use rookery_study::{
-    BufferPool, CmsUse, LampUse, Point, PointData, Study, WebServer, Workload, WorkloadKind,
+    BufferPool, CmsUse, Engine, LampUse, Point, PointData, StorageRole, Study, WebServer, Workload,
+    WorkloadKind,
 };
 use rookery_workload::cms::{CmsData, Contract, LoadMode};
 
@@ -27,9 +28,11 @@ use crate::{
     Stack, StackContext, StackError, StackPart, SupervisedService,
     api::STOP_GRACE,
     cms::{SiteNodes, SiteTables, counted},
+    database::{moved, role_settings},
     lamp::{
         self, HEALTH_PATH, PORT, Software,
         cms::{SiteLoad, drupal::Generation},
+        config::with_roles,
         sql::Database,
     },
     tuning::Tuned,
@@ -130,6 +133,8 @@ pub(crate) struct CmsLampStack {
     wanted: CmsUse,
     lamp: LampUse,
     settings: LampSettings,
+    /// What has volumes of its own.
+    roles: BTreeSet<StorageRole>,
 }
 
 impl CmsLampStack {
@@ -154,6 +159,7 @@ impl CmsLampStack {
             wanted: wanted.clone(),
             lamp: lamp.clone(),
             settings: LampSettings::new(study, lamp, part, site.switches()),
+            roles: study.storage.roles.keys().copied().collect(),
             site,
         })
     }
@@ -264,6 +270,7 @@ impl DatabaseLoader for CmsLoader {
         let tuned = self.stack.settings.tuned(point, index)?;
         let service = lamp::loading(&self.software, &tuned, self.stack.lamp.server);
         let service = self.stack.site.builder(&self.software, service)?;
+        let service = with_roles(service, &self.stack.roles);
         let health = Health::Http(HEALTH_PATH.to_owned());
         Ok(service.in_guest(PORT, health, vec![SOCKET.to_owned()]))
     }
@@ -313,7 +320,12 @@ impl ClonedGuests for CmsLampGuests {
         let health = Health::Http(HEALTH_PATH.to_owned());
         let site = &self.stack.site;
         let service = site.service(&self.software, &tuned, self.server())?;
+        let service = with_roles(service, &self.stack.roles);
         Ok(service.in_guest(PORT, health, vec![SOCKET.to_owned()]))
+    }
+
+    fn moved(&self, role: StorageRole) -> Vec<RoleMove> {
+        moved(Engine::Mariadb, role)
     }
 }
 
@@ -337,6 +349,7 @@ impl GuestStack for CmsLampGuests {
         index: usize,
     ) -> Result<Vec<EffectiveSetting>, StackError> {
         let variables = database(guest)?.variables()?;
+        let roles = role_settings(Engine::Mariadb, &variables, guest);
         let tuned = self.stack.settings.tuned(point, index)?;
         let found = read_back(
             Some((context, guest)),
@@ -344,7 +357,8 @@ impl GuestStack for CmsLampGuests {
             &tuned,
             self.server(),
         );
-        Ok(found.into_iter().map(EffectiveSetting::from).collect())
+        let found = found.into_iter().chain(roles);
+        Ok(found.map(EffectiveSetting::from).collect())
     }
 
     fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {

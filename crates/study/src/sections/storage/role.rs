@@ -4,8 +4,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    DIRECTORY, LONGEST_COMMIT, MOST_DIRECTORIES, RoleUse, SECTION, StorageKeys, StorageRole,
-    StorageUse, Switch,
+    BLOCK_DEVICE, DIRECTORY, LONGEST_COMMIT, MOST_DIRECTORIES, RoleUse, SECTION, StorageKeys,
+    StorageRole, StorageUse, Switch,
 };
 use crate::{
     grammar::{
@@ -22,8 +22,9 @@ pub(super) const BELOW: Below = Below {
         "A volume of its own in each guest for the log that its server writes ahead of its data \
          (`log`: MariaDB's redo log, PostgreSQL's pg_wal), or for what its server puts aside while \
          it sorts and joins (`temporary`: MariaDB's tmpdir, PostgreSQL's temporary files). \
-         Where the data lie, [storage] says. Of the stacks \"mariadb\" and \"postgresql\", in \
-         containers, machines (each a disk of its own) and bare guests."
+         Where the data lie, [storage] says. Of the stacks \"mariadb\", \"postgresql\" and \"lamp\" \
+         (where its pages have a database), in containers, machines (each a disk of its own) and \
+         bare guests."
             .to_owned()
     },
     keys: RoleKeys::keys,
@@ -54,6 +55,9 @@ keys! {
         /// Directories in which the files behind the volumes lie, each on a disk of its own: guests
         /// are dealt over them in turn.
         directories: Values<PathFromRoot> = Values { kind: DIRECTORY, most: MOST_DIRECTORIES }, Optional("the run's directory");
+        /// Empty block devices or partitions of this host on which the volumes are made, instead of
+        /// files: guests are dealt over them in turn, and each takes a whole one.
+        block_devices: Values<PathFromRoot> = Values { kind: BLOCK_DEVICE, most: MOST_DIRECTORIES }, Optional("none");
         /// Most reads per second of a guest from it (this and all keys below: containers and
         /// machines only).
         read_iops: PerSecond = PerSecond::Count, Default("\"none\"");
@@ -83,6 +87,7 @@ impl RoleKeys {
             commit: self.commit,
             cache: self.cache,
             directories: self.directories,
+            block_devices: self.block_devices,
             read_iops: self.read_iops,
             write_iops: self.write_iops,
             read_bps: self.read_bps,
@@ -111,6 +116,7 @@ impl RoleKeys {
             commit: keys.commit,
             cache: keys.cache,
             directories: keys.directories,
+            block_devices: keys.block_devices,
             read_iops: keys.read_iops,
             write_iops: keys.write_iops,
             read_bps: keys.read_bps,
@@ -162,7 +168,7 @@ mod tests {
         let study = with(&format!("{DATABASE}{text}")).expect("valid");
         assert_eq!(study.storage.volume, None, "the data lie in the directory");
         let log = &study.storage.roles[&StorageRole::Log];
-        assert_eq!(log.volume.directories, ["/mnt/fast"]);
+        assert_eq!(log.volume.dealt(0), ["/mnt/fast"]);
         assert_eq!(log.volume.atime, AccessTimes::Noatime);
         assert_eq!(log.limits.write_iops, Some(100));
         assert_eq!(study.storage.roles.len(), 2);
@@ -180,6 +186,24 @@ mod tests {
     }
 
     #[test]
+    fn the_database_of_pages_has_roles_and_web_servers_before_it_have_none() {
+        let role = "[storage.log]\nsize = \"512MiB\"\n";
+        let lamp = "title = \"t\"\n[workload]\nkind = \"dvdstore\"\n[load]\nramp_up = \
+                    \"1s\"\n[stack]\nkind = \"lamp\"\n[guest]\nkind = \"container\"\n";
+        let groups = "[[layout]]\nname = \"a\"\n[[layout.group]]\nname = \"web\"\nusers = \
+                      3\n[[layout.group]]\nname = \"database\"\ntier_of = \"web\"\n";
+        let text = format!("{lamp}{role}{groups}");
+        let document = crate::Document::parse("s.toml", &text);
+        let document = document.unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(document.study().storage.roles.len(), 1);
+        let of_groups: Vec<usize> = document.variants()[0]
+            .studies()
+            .map(|study| study.storage.roles.len())
+            .collect();
+        assert_eq!(of_groups, [0, 1]);
+    }
+
+    #[test]
     fn roles_are_refused_where_they_have_no_meaning() {
         let role = "[storage.log]\nsize = \"512MiB\"\n";
         for (text, said) in [
@@ -187,6 +211,13 @@ mod tests {
                 format!("[guest]\nkind = \"container\"\n{role}"),
                 "`storage.log` is a volume for the log of a database server, and the embedded \
                  stack has none of that",
+            ),
+            (
+                format!(
+                    "[workload]\nkind = \"web-banking\"\n[stack]\nkind = \"lamp\"\n[guest]\nkind = \
+                     \"container\"\n{role}"
+                ),
+                "the LAMP stack has none of that",
             ),
             (
                 format!("{DATABASE}{role}").replace("\"container\"", "\"fake\""),

@@ -107,6 +107,11 @@ impl Web2005Use {
 }
 
 impl WorkloadUse for Web2005Use {
+    /// Its back-end is a program that keeps its state itself.
+    fn has_lamp_database(&self) -> bool {
+        false
+    }
+
     fn check(&self, sections: &OtherSections<'_>, context: &mut Context) {
         let stack = sections.stack.map(StackUse::kind);
         if self.encrypted && stack.is_some_and(|kind| kind != StackKind::Embedded) {

@@ -112,7 +112,7 @@ fn no_more_is_kept_when_the_begin_is_enough() {
         enough: Some(Enough(&is_enough)),
         ..WANTED
     };
-    for piece in [1, 100, 4096, 10_000] {
+    for piece in [1, 100, HEAD_FIRST, 10_000] {
         let answer = receive(wanted, &bytes, piece).expect("good");
         let answer = answer.expect("complete");
         assert_eq!((answer.bytes, answer.sent_bytes), (6008, 6008));

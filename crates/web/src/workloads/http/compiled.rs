@@ -1,9 +1,7 @@
 //! A workload made ready to be done: names are places, regular expressions are automata.
 
-use std::cell::RefCell;
-
 use memchr::memmem::Finder;
-use regex::bytes::{CaptureLocations, Regex};
+use regex::bytes::Regex;
 use rookery_driver::Fault;
 use rookery_stats::ErrorClass;
 use rookery_workload::{
@@ -11,7 +9,10 @@ use rookery_workload::{
     http::{Body, CaptureSource, Check, HttpOperation, HttpWorkload, PartContent, pattern},
 };
 
-use super::begin::{BeginCheck, Scan};
+use super::{
+    begin::{BeginCheck, Scan},
+    capture::Capture,
+};
 
 /// What stands between the parts of a form with files.
 pub(super) const BOUNDARY: &str = "rookery-form-part-7d1f0c2e";
@@ -113,8 +114,7 @@ pub(super) enum FormContent {
 /// What is looked for in an answer.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// With places for its groups, which are filled anew each time.
-    Regex(Regex, RefCell<CaptureLocations>),
+    Regex(Box<Capture>),
     Json(String),
     /// Place in the list of wanted headers.
     Header(usize),
@@ -233,11 +233,7 @@ fn compile(
         let place = names.iter().position(|known| *known == capture.name);
         let place = place.ok_or_else(|| format!("`{}` has no place", capture.name))?;
         let found = match &capture.source {
-            CaptureSource::Regex(pattern) => {
-                let regex = regex(pattern)?;
-                let places = RefCell::new(regex.capture_locations());
-                Found::Regex(regex, places)
-            }
+            CaptureSource::Regex(pattern) => Found::Regex(Box::new(Capture::new(pattern)?)),
             CaptureSource::Json(pointer) => Found::Json(pointer.clone()),
             CaptureSource::Header(name) => {
                 wanted_headers.push(name.clone());

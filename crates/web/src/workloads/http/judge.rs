@@ -126,11 +126,8 @@ pub(super) fn value<'a>(
     cookies: &'a Cookies,
 ) -> Result<Cow<'a, [u8]>, Fault> {
     let value = match found {
-        Found::Regex(regex, places) => {
-            let places = &mut *places.borrow_mut();
-            let found = regex.captures_read(places, &answer.kept);
-            let place =
-                found.and_then(|whole| places.get(1).or(Some((whole.start(), whole.end()))));
+        Found::Regex(capture) => {
+            let place = capture.find(&answer.kept);
             place.map(|(from, to)| Cow::Borrowed(&answer.kept[from..to]))
         }
         Found::Json(pointer) => {

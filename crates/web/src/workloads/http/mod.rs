@@ -1,6 +1,7 @@
 //! Web workloads as data: users that do what a workload file says.
 
 mod begin;
+mod capture;
 mod compiled;
 pub mod dry_run;
 mod judge;

@@ -8,14 +8,14 @@
 mod tests;
 
 use std::{
-    fs::{self, File},
-    io::{self, Seek, SeekFrom, Write},
-    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use rookery_host::{CommandError, Host, HostError, Invocation, RunId, find_program};
+use rookery_host::{
+    CommandError, Host, HostError, Invocation, RunId, find_program, volume::devices::TakenDevice,
+};
 use rookery_study::vm_shape::{DiskClone, Pool};
 use serde::Deserialize;
 
@@ -33,12 +33,6 @@ const RUN_TAG: &str = "rookery.run=";
 const COPY_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// How long LVM may take.
 const LVM_LIMIT: Duration = Duration::from_secs(60);
-/// What is wiped of a device when its guest goes: whatever says that there is a file system.
-const HEAD: usize = 1 << 20;
-/// Name of the file system in the images of guests' disks: a device that holds one of these is ours
-/// to write to.
-pub(super) const DISK_LABEL: &str = "rookery-disk";
-
 /// The disk of one guest.
 #[derive(Debug)]
 pub(super) enum Disk {
@@ -48,8 +42,8 @@ pub(super) enum Disk {
     Raw(PathBuf),
     /// A volume: `group/name`.
     Volume { path: PathBuf, name: String },
-    /// A device, held so that nobody else takes it.
-    Device { path: PathBuf, held: File },
+    /// A device of the host, kept from others.
+    Device(TakenDevice),
 }
 
 /// Whose disk it is.
@@ -64,10 +58,8 @@ pub(super) struct Owner<'a> {
 impl Disk {
     pub(super) fn path(&self) -> &Path {
         match self {
-            Self::File { path, .. }
-            | Self::Raw(path)
-            | Self::Volume { path, .. }
-            | Self::Device { path, .. } => path,
+            Self::File { path, .. } | Self::Raw(path) | Self::Volume { path, .. } => path,
+            Self::Device(device) => device.path(),
         }
     }
 
@@ -142,8 +134,8 @@ impl Disk {
         }
         let Some(home) = home else {
             let path = volume.device().path.clone();
-            // Its blocks were just reserved, and read as zeros.
-            fill(host, image, &path, true)?;
+            // The blocks of a file were just reserved, and read as zeros.
+            fill(host, image, &path, volume.device().file.is_some())?;
             return Ok(Self::Raw(path));
         };
         fs::create_dir(home)?;
@@ -165,11 +157,9 @@ impl Disk {
         match self {
             Self::File { .. } | Self::Raw(_) => Ok(()),
             Self::Volume { name, .. } => remove_volume(host, &name),
-            Self::Device { mut held, .. } => {
+            Self::Device(mut device) => {
                 host.step("device")?;
-                held.seek(SeekFrom::Start(0))?;
-                held.write_all(&vec![0; HEAD])?;
-                held.sync_all()
+                device.make_blank()
             }
         }
     }
@@ -195,7 +185,7 @@ impl Disk {
             Self::File { .. } => "directory",
             Self::Raw(_) => "raw volume of the study",
             Self::Volume { .. } => "volume of LVM",
-            Self::Device { .. } => "device",
+            Self::Device(_) => "device",
         };
         [
             ("vm.disk.pool", lies.to_owned()),
@@ -275,67 +265,10 @@ fn remove_volume(host: &dyn Host, name: &str) -> io::Result<()> {
 
 /// A device, once it is sure that nobody misses what is on it.
 fn device(host: &dyn Host, path: &Path, image: &Path) -> io::Result<Disk> {
-    let at = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
-    if !path.metadata().map_err(at)?.file_type().is_block_device() {
-        return Err(at(io::Error::other("is no block device")));
-    }
-    // Exclusive: refused where it is mounted, part of something, or held by another lab.
-    let mut options = File::options();
-    let exclusive = i32::try_from(rustix::fs::OFlags::EXCL.bits()).unwrap_or_default();
-    let mut held = options
-        .read(true)
-        .write(true)
-        .custom_flags(exclusive)
-        .open(path)
-        .map_err(|error| {
-            let what = format!("{error}; is it mounted, or in use by something else?");
-            at(io::Error::other(what))
-        })?;
-    let probe = Invocation::new("blkid")
-        .args(["--probe", "--output", "export"])
-        .arg(path);
-    let found = match host.run(probe) {
-        // 2: nothing was found.
-        Err(CommandError::Failed { status, .. }) if status.code() == Some(2) => String::new(),
-        said => said.map_err(io::Error::other)?,
-    };
-    if !is_free(&found) {
-        let found: Vec<&str> = found
-            .lines()
-            .filter(|line| line.contains("TYPE=") || line.starts_with("LABEL="))
-            .collect();
-        let help = format!(
-            "name another device, or wipe this one (wipefs --all {})",
-            path.display()
-        );
-        let what = format!("{}: it holds {}", path.display(), found.join(", "));
-        return Err(HostError::refused(what, help).into());
-    }
-    let (has, needs) = (held.seek(SeekFrom::End(0))?, image.metadata()?.len());
-    if has < needs {
-        let what = format!(
-            "it has {} MiB, and the disk takes {} MiB",
-            has >> 20,
-            needs >> 20
-        );
-        return Err(at(io::Error::other(what)));
-    }
+    let mut device = TakenDevice::take(host, path, image.metadata()?.len())?;
+    device.hold()?;
     fill(host, image, path, false)?;
-    Ok(Disk::Device {
-        path: path.to_owned(),
-        held,
-    })
-}
-
-/// Whether a device holds nothing, or an image of ours, by what `blkid` says.
-fn is_free(found: &str) -> bool {
-    let ours = found
-        .lines()
-        .any(|line| line.strip_prefix("LABEL=") == Some(DISK_LABEL));
-    let foreign = ["TYPE=", "PTTYPE="]
-        .iter()
-        .any(|key| found.lines().any(|line| line.starts_with(key)));
-    ours || !foreign
+    Ok(Disk::Device(device))
 }
 
 /// Copy an image onto a block device; what is a hole in it becomes zeros, unless the device is
