@@ -1,8 +1,9 @@
 //! A certificate that a server makes for itself: X.509 version 3 (RFC 5280), ECDSA on P-256 with
 //! SHA-256, signed by its own key, for one address.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ring::{
     error::Unspecified,
     rand::SystemRandom,
@@ -47,6 +48,43 @@ pub(super) fn self_signed(address: IpAddr) -> Result<(Vec<u8>, Vec<u8>), Unspeci
     let signature = key.sign(&random, &named)?;
     let certificate = of(SEQUENCE, &[&named, &algorithm(), &bits(signature.as_ref())]);
     Ok((certificate, secret.as_ref().to_vec()))
+}
+
+/// A certificate and its key as PEM files (RFC 7468), for a server that reads them. It is for the
+/// loopback: users of a guest, whose address is not known yet, take it as it is.
+///
+/// # Errors
+/// When the system gives no random numbers.
+pub(super) fn self_signed_pem() -> Result<PemPair, Unspecified> {
+    let (certificate, key) = self_signed(Ipv4Addr::LOCALHOST.into())?;
+    Ok(PemPair {
+        certificate: pem("CERTIFICATE", &certificate),
+        key: pem("PRIVATE KEY", &key),
+    })
+}
+
+/// A certificate and its key as PEM files.
+#[derive(Clone)]
+pub(crate) struct PemPair {
+    pub(crate) certificate: String,
+    pub(crate) key: String,
+}
+
+impl std::fmt::Debug for PemPair {
+    /// The key is a secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PemPair")
+    }
+}
+
+fn pem(label: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let lines: String = text
+        .as_bytes()
+        .chunks(64)
+        .map(|line| format!("{}\n", String::from_utf8_lossy(line)))
+        .collect();
+    format!("-----BEGIN {label}-----\n{lines}-----END {label}-----\n")
 }
 
 fn to_be_signed(address: IpAddr, public_key: &[u8]) -> Vec<u8> {
@@ -120,13 +158,28 @@ mod tests {
     use std::{net::Ipv4Addr, sync::Arc};
 
     use tokio_rustls::rustls::{
-        RootCertStore,
+        RootCertStore, ServerConfig,
         client::{WebPkiServerVerifier, danger::ServerCertVerifier as _},
         crypto::ring::default_provider,
-        pki_types::{CertificateDer, ServerName, UnixTime},
+        pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject as _},
     };
 
     use super::*;
+
+    #[test]
+    fn pem_files_hold_what_was_made() {
+        let pair = self_signed_pem().expect("random numbers");
+        assert!(pair.certificate.lines().all(|line| line.len() <= 64));
+        let certificate = CertificateDer::from_pem_slice(pair.certificate.as_bytes());
+        let certificate = certificate.expect("a certificate");
+        let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).expect("a key");
+        let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key);
+        assert!(config.is_ok(), "they go together");
+    }
 
     #[test]
     fn lengths_are_those_of_der() {

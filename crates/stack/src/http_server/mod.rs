@@ -11,6 +11,7 @@ mod sessions;
 mod stop;
 mod tls;
 
+pub(crate) use certificate::PemPair;
 pub(crate) use body::{FileBody, RepeatedBody};
 pub use error::ServerError;
 pub(crate) use message::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request};
@@ -19,4 +20,5 @@ pub(crate) use server::HttpServer;
 pub(crate) use server::sent;
 pub(crate) use sessions::{SESSION_COOKIE, SessionId, Sessions, TooMany};
 pub use stop::StopSignal;
+pub(crate) use tls::own_files;
 pub use tls::{NoTls, ServerCertificate};

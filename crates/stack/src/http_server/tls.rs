@@ -2,7 +2,7 @@
 
 use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc};
 
-use super::certificate::self_signed;
+use super::certificate::{PemPair, self_signed, self_signed_pem};
 use tokio_rustls::{
     TlsAcceptor,
     rustls::{
@@ -11,6 +11,9 @@ use tokio_rustls::{
         pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject as _},
     },
 };
+
+/// Why there is no certificate of its own.
+const NO_KEY: &str = "no key can be made";
 
 /// The certificate of a server.
 #[derive(Clone, Debug)]
@@ -72,9 +75,17 @@ impl ServerCertificate {
 /// A certificate for an address, and its key.
 fn own(address: IpAddr) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), NoTls> {
     let (certificate, key) =
-        self_signed(address).map_err(|_| NoTls("no key can be made".to_owned()))?;
+        self_signed(address).map_err(|_| NoTls(NO_KEY.to_owned()))?;
     let secret = PrivatePkcs8KeyDer::from(key);
     Ok((vec![CertificateDer::from(certificate)], secret.into()))
+}
+
+/// A certificate of a guest's own and its key, for a server that reads files.
+///
+/// # Errors
+/// When no key can be made.
+pub(crate) fn own_files() -> Result<PemPair, NoTls> {
+    self_signed_pem().map_err(|_| NoTls(NO_KEY.to_owned()))
 }
 
 #[cfg(test)]

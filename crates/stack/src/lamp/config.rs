@@ -15,7 +15,7 @@ use rookery_study::StorageRole;
 pub use rookery_study::WebServer;
 
 use super::{Component, Software, Tuned, pages};
-use crate::{SupervisedService, tier::TierAccess, tuning::is_on};
+use crate::{SupervisedService, http_server::PemPair, tier::TierAccess, tuning::is_on};
 
 pub use mariadb::initialise;
 pub(crate) use mariadb::{
@@ -193,11 +193,24 @@ pub(crate) struct Site {
     pub(crate) private: Vec<String>,
     /// Files elsewhere: path in URLs, and directory.
     pub(crate) aliases: Vec<(String, String)>,
+    /// Where the same is served encrypted, too.
+    pub(crate) encrypted: Option<EncryptedPort>,
     /// Services that are started before, as a services file has them.
     pub(crate) first: String,
     /// Configuration of these services: path and text.
     pub(crate) files: Vec<(String, String)>,
 }
+
+/// A port at which Apache encrypts.
+#[derive(Clone, Debug)]
+pub(crate) struct EncryptedPort {
+    pub(crate) port: u16,
+    pub(crate) certificate: PemPair,
+}
+
+/// Files of a certificate and its key below the configuration.
+const CERTIFICATE: &str = "tls/certificate.pem";
+const KEY: &str = "tls/key.pem";
 
 /// The service of a guest whose Apache and PHP serve a site.
 #[must_use]
@@ -224,6 +237,10 @@ pub(crate) fn serving(
     ];
     if server == WebServer::Event {
         files.push(("php-fpm.conf".to_owned(), php::fpm(tuned)));
+    }
+    if let Some(EncryptedPort { certificate, .. }) = &site.encrypted {
+        files.push((CERTIFICATE.to_owned(), certificate.certificate.clone()));
+        files.push((KEY.to_owned(), certificate.key.clone()));
     }
     let documents = site.documents.into_iter();
     files.extend(documents.map(|(path, text)| (format!("htdocs/{path}"), text)));

@@ -19,7 +19,7 @@ pub(crate) const BOOTSTRAP: [&str; 2] = ["mysql_system_tables.sql", "mysql_syste
 /// Where the packages put Apache's modules.
 const APACHE_MODULES: &str = "/usr/lib/apache2/modules";
 /// Modules of Apache that any of the configurations loads.
-pub(super) const MODULES: [&str; 11] = [
+pub(super) const MODULES: [&str; 12] = [
     "alias",
     "authz_core",
     "authz_host",
@@ -30,6 +30,7 @@ pub(super) const MODULES: [&str; 11] = [
     "mpm_prefork",
     "proxy",
     "proxy_fcgi",
+    "ssl",
     "status",
 ];
 /// Where the packages put PHP's extensions, one directory for each interface version.

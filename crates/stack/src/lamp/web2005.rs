@@ -12,9 +12,13 @@ use rookery_workload::web2005::{
 
 use super::{
     Software, Tuned,
-    config::{Site, serving},
+    config::{EncryptedPort, Site, serving},
 };
-use crate::SupervisedService;
+use crate::{
+    StackError, SupervisedService,
+    http_server::own_files,
+    web2005::{TLS_PORT, Web2005Error},
+};
 
 /// What pages share: path below the document root, and text.
 const SHARED: [(&str, &str); 4] = [
@@ -52,6 +56,20 @@ pub struct Settings<'a> {
     pub today: Day,
     /// How long after its last request a session is forgotten, seconds.
     pub session_expiry_s: u32,
+}
+
+/// The port at which the same pages are encrypted, with a certificate of the guest's own.
+///
+/// # Errors
+/// When no key can be made.
+pub(crate) fn encrypted_port() -> Result<EncryptedPort, StackError> {
+    let certificate = own_files()
+        .map_err(Web2005Error::Tls)
+        .map_err(StackError::bundled)?;
+    Ok(EncryptedPort {
+        port: TLS_PORT,
+        certificate,
+    })
 }
 
 /// Every file of the pages of a workload, without its settings: path below the document root, and
@@ -108,13 +126,15 @@ impl Settings<'_> {
 }
 
 /// The service of a guest whose Apache and PHP serve the pages, with the back-end at the address of
-/// the settings; `backend` is that of this guest, where it has one, as arguments of this program.
+/// the settings, and also at the `encrypted` port, where there is one; `backend` is that of this
+/// guest, where it has one, as arguments of this program.
 #[must_use]
 pub(crate) fn service(
     software: &Software,
     tuned: &Tuned,
     server: WebServer,
     settings: &Settings<'_>,
+    encrypted: Option<EncryptedPort>,
     backend: Option<&[String]>,
 ) -> SupervisedService {
     let mut documents = files(settings.model);
@@ -134,6 +154,7 @@ pub(crate) fn service(
         documents,
         private: vec!["web2005".to_owned()],
         aliases: served,
+        encrypted,
         first: backend.map_or(String::new(), |args| {
             backend_service(args, settings.backend)
         }),

@@ -1,7 +1,8 @@
 //! Configuration of Apache.
 
 use super::{
-    Component, DocumentRoot, HEALTH_PATH, SETTINGS_PAGE, Site, Software, Tuned, WebServer,
+    CERTIFICATE, Component, DocumentRoot, EncryptedPort, HEALTH_PATH, KEY, SETTINGS_PAGE, Site,
+    Software, Tuned, WebServer,
 };
 use crate::lamp::software::MODULES;
 
@@ -51,13 +52,29 @@ pub(super) fn config(software: &Software, tuned: &Tuned, server: WebServer, site
     for setting in tuned.of_component(Component::Apache, server) {
         text += &format!("{} {}\n", setting.name, setting.value);
     }
+    if let Some(encrypted) = &site.encrypted {
+        text += &encrypted_host(encrypted);
+    }
     text
+}
+
+/// The same site at another port, where it is encrypted. Sessions are resumed by tickets, whose keys
+/// all processes have in common, so that the server keeps nothing of them.
+fn encrypted_host(encrypted: &EncryptedPort) -> String {
+    let port = encrypted.port;
+    format!(
+        "Listen {{address}}:{port}\n<VirtualHost {{address}}:{port}>\n    SSLEngine on\n    \
+         SSLProtocol -all +TLSv1.2 +TLSv1.3\n    SSLCertificateFile \
+         \"{{conf}}/{CERTIFICATE}\"\n    SSLCertificateKeyFile \"{{conf}}/{KEY}\"\n\
+         </VirtualHost>\n"
+    )
 }
 
 /// Whether a configuration loads a module.
 fn wants(server: WebServer, site: &Site, module: &str) -> bool {
     match module {
         "alias" => !site.aliases.is_empty() || matches!(site.root, DocumentRoot::Tree(_)),
+        "ssl" => site.encrypted.is_some(),
         "mpm_prefork" => server == WebServer::Prefork,
         "mpm_event" | "proxy" | "proxy_fcgi" => server == WebServer::Event,
         _ => true,

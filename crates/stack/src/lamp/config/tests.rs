@@ -62,6 +62,39 @@ fn the_files_of_both_servers() {
 }
 
 #[test]
+fn an_encrypted_port_serves_the_same_site() {
+    let of = |encrypted: Option<EncryptedPort>| {
+        let site = Site {
+            encrypted,
+            ..Site::default()
+        };
+        serving(&software(), &tuned("modern"), WebServer::Event, site)
+    };
+    assert!(!file(&of(None), "apache.conf").contains("ssl"));
+    let encrypted = of(Some(EncryptedPort {
+        port: 8443,
+        certificate: PemPair {
+            certificate: "a certificate".to_owned(),
+            key: "a key".to_owned(),
+        },
+    }));
+    let config = file(&encrypted, "apache.conf");
+    assert!(config.contains("LoadModule ssl_module \""), "{config}");
+    let (_, host) = config.split_once("Listen {address}").expect("a second port");
+    insta::assert_snapshot!(host, @r#"
+    :8443
+    <VirtualHost {address}:8443>
+        SSLEngine on
+        SSLProtocol -all +TLSv1.2 +TLSv1.3
+        SSLCertificateFile "{conf}/tls/certificate.pem"
+        SSLCertificateKeyFile "{conf}/tls/key.pem"
+    </VirtualHost>
+    "#);
+    assert_eq!(file(&encrypted, "tls/certificate.pem"), "a certificate");
+    assert_eq!(file(&encrypted, "tls/key.pem"), "a key");
+}
+
+#[test]
 fn the_builder_initialises_and_runs_mariadb_alone() {
     let builder = builder(&software());
     insta::assert_snapshot!("services_builder", file(&builder, "services.toml"));

@@ -19,7 +19,7 @@ use crate::{
     api::STOP_GRACE,
     lamp::{
         PORT, Software,
-        web2005::{Settings, service},
+        web2005::{Settings, encrypted_port, service},
     },
     page::get,
     root::RootKind,
@@ -145,7 +145,9 @@ impl WebLampGuests {
             today: Day::of_time(RESET_TIME_S),
             session_expiry_s: SESSION_EXPIRY_S,
         };
-        let service = service(&self.software, &tuned, self.stack.server, &settings, args);
+        let encrypted = self.stack.wanted.encrypted.then(encrypted_port).transpose()?;
+        let server = self.stack.server;
+        let service = service(&self.software, &tuned, server, &settings, encrypted, args);
         let health = Health::Http(HEALTH_PATH.to_owned());
         Ok(service.in_guest(PORT, health, Vec::new()))
     }

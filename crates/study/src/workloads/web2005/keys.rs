@@ -128,7 +128,8 @@ keys! {
         /// Fewest requests of every page type.
         min_requests: Whole<u64> = Whole { min: 0, max: 1_000_000_000 }, Default("100");
         /// Whether page types are encrypted that the original encrypted: all of banking, of
-        /// e-commerce those from the cart on; of `modern` all (embedded stack).
+        /// e-commerce those from the cart on; of `modern` all (embedded stack
+        /// and LAMP).
         encrypted: Truth = Truth, Optional("false, of `modern` true");
         /// Version of TLS, for targets with `https://` and pages that are encrypted.
         tls_version: Choice<TlsVersion> = Choice::NEW, Optional("what both sides speak");
@@ -367,8 +368,9 @@ mod tests {
             refused.starts_with("study::contradiction: `workload.encrypted`"),
             "{refused}"
         );
-        let text = "[workload]\nkind = \"web-ecommerce\"\nencrypted = true\n";
-        let study = with(text).unwrap_or_else(|problems| panic!("{problems:?}"));
+        let shop = "[workload]\nkind = \"web-ecommerce\"\nencrypted = true\n";
+        assert!(with(&format!("[stack]\nkind = \"lamp\"\n{shop}")).is_ok());
+        let study = with(shop).unwrap_or_else(|problems| panic!("{problems:?}"));
         assert!(study.workload.web2005().expect("the shop").encrypted);
         let again = Study::parse("again.toml", &study.to_toml());
         assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);

@@ -114,10 +114,11 @@ impl WorkloadUse for Web2005Use {
 
     fn check(&self, sections: &OtherSections<'_>, context: &mut Context) {
         let stack = sections.stack.map(StackUse::kind);
-        if self.encrypted && stack.is_some_and(|kind| kind != StackKind::Embedded) {
+        let encrypts = |kind| matches!(kind, StackKind::Embedded | StackKind::Lamp);
+        if self.encrypted && stack.is_some_and(|kind| !encrypts(kind)) {
             let span = context.spans.nearest("workload.encrypted");
-            let message = "`workload.encrypted` belongs to the embedded stack: no other one \
-                           encrypts some of its pages";
+            let message = "`workload.encrypted` belongs to the embedded stack and to LAMP: no \
+                           other one encrypts some of its pages";
             let help = "write `encrypted = false`; a target with `https://` encrypts all of its \
                         pages";
             context.refuse::<()>(Code::Contradiction, span, message, help);
