@@ -10,6 +10,9 @@ use ring::{
     signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _},
 };
 
+/// The name of whoever has such a certificate.
+pub(crate) const COMMON_NAME: &str = "rookery";
+
 /// Tags of DER.
 const INTEGER: u8 = 0x02;
 const BITS: u8 = 0x03;
@@ -28,7 +31,7 @@ const ADDRESS: u8 = 0x87;
 const ECDSA_SHA256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02];
 const EC_KEY: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
-const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
+const NAME_KIND: &[u8] = &[0x55, 0x04, 0x03];
 const OTHER_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
 
 /// From when to when it holds: a server has it for as long as it runs.
@@ -93,8 +96,8 @@ fn to_be_signed(address: IpAddr, public_key: &[u8]) -> Vec<u8> {
         IpAddr::V6(address) => address.octets().to_vec(),
     };
     let name = {
-        let kind = of(OBJECT, &[COMMON_NAME]);
-        let value = of(UTF8, &[b"rookery"]);
+        let kind = of(OBJECT, &[NAME_KIND]);
+        let value = of(UTF8, &[COMMON_NAME.as_bytes()]);
         let pair = of(SEQUENCE, &[&kind, &value]);
         of(SEQUENCE, &[&of(SET, &[&pair])])
     };

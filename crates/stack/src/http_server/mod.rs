@@ -11,8 +11,8 @@ mod sessions;
 mod stop;
 mod tls;
 
-pub(crate) use certificate::PemPair;
 pub(crate) use body::{FileBody, RepeatedBody};
+pub(crate) use certificate::{COMMON_NAME, PemPair};
 pub use error::ServerError;
 pub(crate) use message::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request};
 pub(crate) use server::HttpServer;

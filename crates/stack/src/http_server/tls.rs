@@ -74,8 +74,7 @@ impl ServerCertificate {
 
 /// A certificate for an address, and its key.
 fn own(address: IpAddr) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), NoTls> {
-    let (certificate, key) =
-        self_signed(address).map_err(|_| NoTls(NO_KEY.to_owned()))?;
+    let (certificate, key) = self_signed(address).map_err(|_| NoTls(NO_KEY.to_owned()))?;
     let secret = PrivatePkcs8KeyDer::from(key);
     Ok((vec![CertificateDer::from(certificate)], secret.into()))
 }

@@ -4,7 +4,7 @@ use super::{
     CERTIFICATE, Component, DocumentRoot, EncryptedPort, HEALTH_PATH, KEY, SETTINGS_PAGE, Site,
     Software, Tuned, WebServer,
 };
-use crate::lamp::software::MODULES;
+use crate::{http_server::COMMON_NAME, lamp::software::MODULES};
 
 /// Who may read the settings in force: the guest itself, and the lab, whose networks are loopback
 /// and private ones.
@@ -59,12 +59,13 @@ pub(super) fn config(software: &Software, tuned: &Tuned, server: WebServer, site
 }
 
 /// The same site at another port, where it is encrypted. Sessions are resumed by tickets, whose keys
-/// all processes have in common, so that the server keeps nothing of them.
+/// all processes have in common, so that the server keeps nothing of them: that it has no cache is
+/// worth no warning.
 fn encrypted_host(encrypted: &EncryptedPort) -> String {
     let port = encrypted.port;
     format!(
-        "Listen {{address}}:{port}\n<VirtualHost {{address}}:{port}>\n    SSLEngine on\n    \
-         SSLProtocol -all +TLSv1.2 +TLSv1.3\n    SSLCertificateFile \
+        "LogLevel warn ssl:error\nListen {{address}}:{port}\n<VirtualHost {{address}}:{port}>\n    \
+         ServerName {COMMON_NAME}:{port}\n    SSLEngine on\n    SSLProtocol -all +TLSv1.2 +TLSv1.3\n    SSLCertificateFile \
          \"{{conf}}/{CERTIFICATE}\"\n    SSLCertificateKeyFile \"{{conf}}/{KEY}\"\n\
          </VirtualHost>\n"
     )

@@ -84,6 +84,7 @@ fn an_encrypted_port_serves_the_same_site() {
     insta::assert_snapshot!(host, @r#"
     :8443
     <VirtualHost {address}:8443>
+        ServerName rookery:8443
         SSLEngine on
         SSLProtocol -all +TLSv1.2 +TLSv1.3
         SSLCertificateFile "{conf}/tls/certificate.pem"
