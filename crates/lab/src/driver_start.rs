@@ -84,11 +84,11 @@ fn skew_text(drivers: &[DriverStart]) -> Option<String> {
     let bound = drivers.iter().map(DriverStart::bound_us);
     let bound = bound.collect::<Option<Vec<i64>>>();
     let bound = bound.and_then(|bounds| bounds.into_iter().max());
-    Some(format!(
-        "p99 {p99} us of {} threads, {}",
-        skews.len(),
-        known_to(bound)
-    ))
+    let threads = match skews.len() {
+        1 => "1 thread".to_owned(),
+        threads => format!("{threads} threads"),
+    };
+    Some(format!("p99 {p99} us of {threads}, {}", known_to(bound)))
 }
 
 fn known_to(bound_us: Option<i64>) -> String {
@@ -147,7 +147,7 @@ mod tests {
             [
                 "driver.a.clock: -12 us ahead, known to 5 us",
                 "driver.b.start: 3 us after the common start, by a clock that was not heard",
-                "driver.start-skew: p99 3 us of 1 threads, by a clock that was not heard",
+                "driver.start-skew: p99 3 us of 1 thread, by a clock that was not heard",
             ]
         );
     }
