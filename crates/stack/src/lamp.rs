@@ -14,6 +14,7 @@ pub mod web2005;
 
 pub use audit::{AuditError, audit};
 pub use cms::drupal::SiteError;
+pub(crate) use config::EncryptedPort;
 pub use config::{
     DIRECTORY, HEALTH_PATH, Options, PORT, Servers, WebServer, builder, guest, initialise, loading,
 };

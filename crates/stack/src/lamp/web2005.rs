@@ -14,11 +14,7 @@ use super::{
     Software, Tuned,
     config::{EncryptedPort, Site, serving},
 };
-use crate::{
-    StackError, SupervisedService,
-    http_server::own_files,
-    web2005::{TLS_PORT, Web2005Error},
-};
+use crate::SupervisedService;
 
 /// What pages share: path below the document root, and text.
 const SHARED: [(&str, &str); 4] = [
@@ -56,20 +52,6 @@ pub struct Settings<'a> {
     pub today: Day,
     /// How long after its last request a session is forgotten, seconds.
     pub session_expiry_s: u32,
-}
-
-/// The port at which the same pages are encrypted, with a certificate of the guest's own.
-///
-/// # Errors
-/// When no key can be made.
-pub(crate) fn encrypted_port() -> Result<EncryptedPort, StackError> {
-    let certificate = own_files()
-        .map_err(Web2005Error::Tls)
-        .map_err(StackError::bundled)?;
-    Ok(EncryptedPort {
-        port: TLS_PORT,
-        certificate,
-    })
 }
 
 /// Every file of the pages of a workload, without its settings: path below the document root, and

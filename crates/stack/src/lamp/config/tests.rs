@@ -80,7 +80,9 @@ fn an_encrypted_port_serves_the_same_site() {
     }));
     let config = file(&encrypted, "apache.conf");
     assert!(config.contains("LoadModule ssl_module \""), "{config}");
-    let (_, host) = config.split_once("Listen {address}").expect("a second port");
+    let (_, host) = config
+        .split_once("Listen {address}")
+        .expect("a second port");
     insta::assert_snapshot!(host, @r#"
     :8443
     <VirtualHost {address}:8443>

@@ -17,9 +17,10 @@ use crate::{
     BuiltStack, ClonedGuests, EffectiveSetting, Found, GuestStack, Origin, Service, Stack,
     StackContext, StackError, StackPart,
     api::STOP_GRACE,
+    http_server::own_files,
     lamp::{
-        PORT, Software,
-        web2005::{Settings, encrypted_port, service},
+        EncryptedPort, PORT, Software,
+        web2005::{Settings, service},
     },
     page::get,
     root::RootKind,
@@ -27,7 +28,7 @@ use crate::{
     template::data_layer,
     tier::{Password, TierAccess},
     tuning::Effective,
-    web2005::{BESIM_PORT, HEALTH_PATH, besim_args},
+    web2005::{BESIM_PORT, HEALTH_PATH, TLS_PORT, Web2005Error, besim_args},
     workloads::PAGES,
 };
 
@@ -119,6 +120,20 @@ impl Stack for WebLampStack {
     }
 }
 
+/// The port at which the same pages are encrypted, with a certificate of the guest's own.
+///
+/// # Errors
+/// When no key can be made.
+fn encrypted_port() -> Result<EncryptedPort, StackError> {
+    let certificate = own_files()
+        .map_err(Web2005Error::Tls)
+        .map_err(StackError::bundled)?;
+    Ok(EncryptedPort {
+        port: TLS_PORT,
+        certificate,
+    })
+}
+
 /// Guests of the stack.
 struct WebLampGuests {
     stack: WebLampStack,
@@ -145,7 +160,12 @@ impl WebLampGuests {
             today: Day::of_time(RESET_TIME_S),
             session_expiry_s: SESSION_EXPIRY_S,
         };
-        let encrypted = self.stack.wanted.encrypted.then(encrypted_port).transpose()?;
+        let encrypted = self
+            .stack
+            .wanted
+            .encrypted
+            .then(encrypted_port)
+            .transpose()?;
         let server = self.stack.server;
         let service = service(&self.software, &tuned, server, &settings, encrypted, args);
         let health = Health::Http(HEALTH_PATH.to_owned());
