@@ -16,8 +16,8 @@ pub(crate) struct Population {
 impl Population {
     /// X (R + Z), where X = acts that ended inside the window, well or not, over its length; R =
     /// mean time of the acts that were started in it; Z = mean time from the end of an act to the
-    /// start of the next ([`Waits::mean_s`]); acts of several kinds are summed. `active` = time that users were active
-    /// inside the window.
+    /// start of the next ([`Waits::mean_s`]); acts of several kinds are summed. `active` = time that
+    /// users were active inside the window.
     ///
     /// Source: J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations
     /// Research 9 (1961), in its closed form.
@@ -121,8 +121,8 @@ mod tests {
         );
     }
 
-    /// So many users with waits of an exponential distribution with a mean of 10 s, which are cut at
-    /// 50 s, and acts of 0.2 s, in a window of 30 s; the load ends 1 s after it. Recorded waits are
+    /// 300 users with waits of an exponential distribution with a mean of 10 s, which are cut at 50
+    /// s, and acts of 0.2 s, in a window of 30 s; the load ends 1 s after it. Recorded waits are
     /// `scale` of what they were.
     fn long_waits(seed: u64, scale: f64) -> Population {
         let window = Span {

@@ -137,7 +137,7 @@ mod tests {
             let (mut draws, mut waits, mut plain) =
                 (SplitMix64::new(seed), Waits::default(), (0.0, 0.0));
             for _ in 0..1_000 {
-                // What began before the load is forgotten, as where users have ended an act by then.
+                // What began before the load is forgotten.
                 let mut at = draws.below(S);
                 while at < window.end + S {
                     let next = at + draws.below(S / 2);

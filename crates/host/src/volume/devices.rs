@@ -41,7 +41,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// What to do where a device holds something.
 const WIPE: &str = "name another device, or, if nobody misses what this one holds, wipe it: \
-                    `wipefs --all DEVICE`, then zeros over its first and last MiB (docs/storage.md)";
+                    `wipefs --all DEVICE`, then zeros over its first and last MiB \
+                    (docs/storage.md)";
 
 /// What a device holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -58,14 +58,15 @@ pub(super) fn config(software: &Software, tuned: &Tuned, server: WebServer, site
     text
 }
 
-/// The same site at another port, where it is encrypted. Sessions are resumed by tickets, whose keys
-/// all processes have in common, so that the server keeps nothing of them: that it has no cache is
+/// The same site at another port, where it is encrypted. Sessions are resumed by tickets, whose
+/// keys all processes have in common, so that the server keeps nothing of them: that it has no cache is
 /// worth no warning.
 fn encrypted_host(encrypted: &EncryptedPort) -> String {
     let port = encrypted.port;
     format!(
         "LogLevel warn ssl:error\nListen {{address}}:{port}\n<VirtualHost {{address}}:{port}>\n    \
-         ServerName {COMMON_NAME}:{port}\n    SSLEngine on\n    SSLProtocol -all +TLSv1.2 +TLSv1.3\n    SSLCertificateFile \
+         ServerName {COMMON_NAME}:{port}\n    SSLEngine on\n    \
+         SSLProtocol -all +TLSv1.2 +TLSv1.3\n    SSLCertificateFile \
          \"{{conf}}/{CERTIFICATE}\"\n    SSLCertificateKeyFile \"{{conf}}/{KEY}\"\n\
          </VirtualHost>\n"
     )
