@@ -282,6 +282,19 @@ pub(crate) fn metric(run: &serde_json::Value, guest: &serde_json::Value, name: &
         .unwrap_or_else(|| panic!("{name} of {guest}"))
 }
 
+/// How many guests of an exported run were asked for `asked` in the setting `name`, and had it
+/// before and after the load.
+pub(crate) fn settings_kept(run: &serde_json::Value, name: &str, asked: &str) -> usize {
+    let rows = run["tunings"].as_array().expect("tunings");
+    let kept = rows.iter().filter(|row| {
+        row["name"] == name
+            && [&row["asked"], &row["effective"], &row["at_end"]]
+                .iter()
+                .all(|value| **value == asked)
+    });
+    kept.count()
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         host_state::leave(self.dir.path());

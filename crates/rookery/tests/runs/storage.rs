@@ -9,7 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{Place, code, measured, root_tests, text, tiny_study, went_to_its_end};
+use crate::common::{
+    Place, code, measured, root_tests, settings_kept, text, tiny_study, went_to_its_end,
+};
 
 const VOLUMES: &str = r#"
 [storage]
@@ -88,13 +90,6 @@ fn a_study_on_volumes_runs_and_tells_what_was_in_force() {
     assert_eq!(trials.len(), 4);
     assert!(trials.iter().all(measured), "{trials:#?}");
     let rows = run["tunings"].as_array().expect("tunings");
-    let kept = |name: &str, asked: &str| {
-        let rows = rows
-            .iter()
-            .filter(|row| row["name"] == name && row["asked"] == asked);
-        rows.filter(|row| row["effective"] == asked && row["at_end"] == asked)
-            .count()
-    };
     // Two trials of one guest and two of two: half of them with barriers.
     for (name, asked, count) in [
         ("storage.filesystem", "ext4", 6),
@@ -107,7 +102,8 @@ fn a_study_on_volumes_runs_and_tells_what_was_in_force() {
         ("placement.nodes", "0", 6),
         ("placement.memory", "0", 6),
     ] {
-        assert_eq!(kept(name, asked), count, "{name} = {asked}: {rows:#?}");
+        let kept = settings_kept(&run, name, asked);
+        assert_eq!(kept, count, "{name} = {asked}: {}", run["tunings"]);
     }
     let pinned: Vec<_> = rows
         .iter()
