@@ -84,14 +84,15 @@ impl<S: UserScript> User<S> {
         let mut due = self.client.now() + self.script.initial_delay(longest);
         let mut pause = None;
         while due < stops {
-            let in_time = self.client.now() < due;
+            let mut sent = self.client.now();
+            let in_time = sent < due;
             if in_time {
                 self.sleep_until(due).await;
+                sent = self.client.now();
             }
             if self.client.worker.stopping.get() {
                 break;
             }
-            let sent = self.client.now();
             self.begin(due, sent, in_time, pause);
             let outcome = self.script.act(&mut self.client).await;
             let done = self.finish(due, sent, outcome.is_ok());

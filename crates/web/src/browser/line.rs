@@ -38,8 +38,18 @@ pub(crate) struct LineCounts {
     pub(crate) bytes: Cell<u64>,
     pub(crate) handshakes: Cell<u64>,
     pub(crate) resumed: Cell<u64>,
-    /// When the first byte of an answer came; 0 while none has.
-    pub(crate) first_byte_at: Cell<Nanos>,
+    /// When the first byte of an answer came, 0 while none has; nothing where nobody asks.
+    pub(crate) first_byte_at: Option<Cell<Nanos>>,
+}
+
+impl LineCounts {
+    /// Counts of users whose first bytes are timed.
+    pub(crate) fn with_first_byte() -> Self {
+        Self {
+            first_byte_at: Some(Cell::new(0)),
+            ..Self::default()
+        }
+    }
 }
 
 pub(crate) fn add(cell: &Cell<u64>, more: u64) {
@@ -213,8 +223,12 @@ async fn receive(
             Some(step) => step,
             None => Err(Fault::new(ErrorClass::Io, "recv-timeout")),
         };
-        if silent && step.is_ok() && link.counts.first_byte_at.get() == 0 {
-            link.counts.first_byte_at.set(worker.clock().now());
+        if let Some(first_byte_at) = &link.counts.first_byte_at
+            && silent
+            && step.is_ok()
+            && first_byte_at.get() == 0
+        {
+            first_byte_at.set(worker.clock().now());
         }
         match step {
             Ok(None) => silent = false,

@@ -3,7 +3,8 @@
 //!
 //! Then the rest of the body need not be copied out of the kernel. For texts this is plain. For a
 //! regular expression it is known from its automaton: once that has matched and can go nowhere from
-//! where it is, the leftmost match is what it is, whatever follows.
+//! where it is, the leftmost match is what it is, whatever follows. Patterns of the commonest shape
+//! tell it without one ([`Delimited`]).
 
 use std::cell::{Cell, RefCell};
 
@@ -15,7 +16,10 @@ use regex_automata::{
     util::syntax,
 };
 
-use super::capture::literal_prefix;
+use super::{
+    capture::literal_prefix,
+    delimited::{Delimited, Place},
+};
 
 /// So much of a body is looked at; what stands further down is found in the whole of it.
 const MOST_BYTES: usize = 1024;
@@ -34,7 +38,14 @@ pub(super) struct BeginCheck {
 
 /// A regular expression that is looked for.
 #[derive(Debug)]
-pub(super) struct Scan {
+pub(super) enum Scan {
+    Delimited(Box<Delimited>),
+    Automaton(Box<Automaton>),
+}
+
+/// Any regular expression.
+#[derive(Debug)]
+pub(super) struct Automaton {
     /// What every match begins with, where there is such a text.
     text: Option<Finder<'static>>,
     automaton: DFA,
@@ -44,8 +55,26 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Nothing where its automaton would be too large.
+    /// Nothing where its automaton would be too large. The first match is taken from the answer, or
+    /// any will do.
     pub(super) fn new(pattern: &str, is_taken: bool) -> Option<Self> {
+        match Delimited::new(pattern) {
+            Some(delimited) => Some(Self::Delimited(Box::new(delimited))),
+            None => Automaton::new(pattern, is_taken).map(|any| Self::Automaton(Box::new(any))),
+        }
+    }
+
+    /// Whether it is found in `begin`, and what follows does not matter.
+    fn is_settled(&self, begin: &[u8]) -> bool {
+        match self {
+            Self::Delimited(pattern) => matches!(pattern.find(begin, true), Place::At(..)),
+            Self::Automaton(automaton) => automaton.is_settled(begin),
+        }
+    }
+}
+
+impl Automaton {
+    fn new(pattern: &str, is_taken: bool) -> Option<Self> {
         let memory = thompson::Config::new()
             .utf8(false)
             .nfa_size_limit(Some(MOST_MEMORY));
@@ -68,7 +97,6 @@ impl Scan {
         })
     }
 
-    /// Whether it is found in `begin`, and what follows does not matter.
     fn is_settled(&self, begin: &[u8]) -> bool {
         let first = match &self.text {
             Some(text) => match text.find(begin) {
@@ -167,9 +195,10 @@ mod tests {
             pattern in prop::sample::select(vec![
                 "a+b?", "a.*b|c", "(a|ab)(c|bcd)?", "b*?c", r"\bab\b", "^a|c$", "(?m)^b.", "[^a]c{1,2}",
                 "(?s)a.*c", "a(b*)c|b", "aab*", r"\bbca+", "abc|abd*", "(?m)^aab",
+                "aab(c+)", "aab([^c]*)c", "aab(c{1,2})", "aab([bc]{2})",
             ]),
-            begin in "[abc \n]{0,12}",
-            rest in "[abc \n]{0,12}",
+            begin in "[abc \n\u{e4}]{0,12}",
+            rest in "[abc \n\u{e4}]{0,12}",
         ) {
             let regex = Regex::new(pattern).expect("a good one");
             let all = format!("{begin}{rest}");

@@ -2,7 +2,8 @@
 //!
 //! Most patterns of captures begin with a text: `name="token" value="([0-9a-f]+)"`. Its places are
 //! found by a search for a text, and only from there is the pattern matched, which saves the search
-//! for where the leftmost match begins.
+//! for where the leftmost match begins. Those of the commonest shape need no automaton even there
+//! ([`Delimited`]).
 
 use std::{cell::RefCell, fmt};
 
@@ -15,11 +16,8 @@ use regex_automata::{
 use regex_syntax::{ParserBuilder, hir::literal::Extractor};
 use rookery_workload::http::pattern;
 
-/// A shorter text stands too often in a body.
-const LEAST_PREFIX_BYTES: usize = 3;
-/// So many places of the text are tried before the pattern is searched for as any other: what
-/// follows each may be looked at to the end of the body.
-const MOST_PLACES: usize = 4;
+use super::delimited::{Delimited, LEAST_PREFIX_BYTES, MOST_PLACES, Place};
+
 /// Largest memory of an automaton, bytes; as [`pattern`] has it.
 const MOST_MEMORY: usize = 1 << 20;
 
@@ -28,8 +26,14 @@ pub(super) struct Capture {
     regex: Regex,
     /// Places of its groups, which are filled anew each time.
     places: RefCell<CaptureLocations>,
-    /// Where it begins with a text.
-    behind_text: Option<BehindText>,
+    shortcut: Shortcut,
+}
+
+/// How a pattern is found without a search for it.
+enum Shortcut {
+    Delimited(Box<Delimited>),
+    BehindText(Box<BehindText>),
+    None,
 }
 
 /// A pattern that is matched where a text stands.
@@ -57,16 +61,21 @@ impl Capture {
         Ok(Self {
             places: RefCell::new(regex.capture_locations()),
             regex,
-            behind_text: BehindText::new(text),
+            shortcut: Shortcut::new(text),
         })
     }
 
     /// Where the first group of the leftmost match lies in `body`, or all of it where the pattern
     /// has no group or that one took no part.
     pub(super) fn find(&self, body: &[u8]) -> Option<(usize, usize)> {
-        match &self.behind_text {
-            Some(behind_text) => behind_text.find(body).unwrap_or_else(|| self.search(body)),
-            None => self.search(body),
+        match &self.shortcut {
+            Shortcut::Delimited(delimited) => match delimited.find(body, false) {
+                Place::At(from, to) => Some((from, to)),
+                Place::Nowhere => None,
+                Place::Unknown => self.search(body),
+            },
+            Shortcut::BehindText(text) => text.find(body).unwrap_or_else(|| self.search(body)),
+            Shortcut::None => self.search(body),
         }
     }
 
@@ -74,6 +83,18 @@ impl Capture {
         let places = &mut *self.places.borrow_mut();
         let whole = self.regex.captures_read(places, body)?;
         places.get(1).or(Some((whole.start(), whole.end())))
+    }
+}
+
+impl Shortcut {
+    fn new(pattern: &str) -> Self {
+        if let Some(delimited) = Delimited::new(pattern) {
+            return Self::Delimited(Box::new(delimited));
+        }
+        match BehindText::new(pattern) {
+            Some(text) => Self::BehindText(Box::new(text)),
+            None => Self::None,
+        }
     }
 }
 
@@ -159,11 +180,13 @@ mod tests {
 
     #[test]
     fn a_text_that_stands_often_ends_in_a_search() {
-        let capture = Capture::new("aab([cd])").expect("a good one");
         let body = [b"aab".repeat(100), b"aabc".to_vec()].concat();
-        let behind_text = capture.behind_text.as_ref().expect("it begins with a text");
-        assert_eq!(behind_text.find(&body), None);
-        assert_eq!(capture.find(&body), Some((303, 304)));
+        let text = BehindText::new("aab([cd])").expect("it begins with a text");
+        assert_eq!(text.find(&body), None);
+        for pattern in ["aab([cd])", "aab([cd]+)"] {
+            let capture = Capture::new(pattern).expect("a good one");
+            assert_eq!(capture.find(&body), Some((303, 304)));
+        }
     }
 
     proptest! {
@@ -172,9 +195,10 @@ mod tests {
         fn it_finds_what_a_search_finds(
             pattern in prop::sample::select(vec![
                 "aaa(b*)", "aab(c)?", "aab(.*)c", r"\baab(c)", "^aab(c)", "(?m)^aab(.)", "aab(c|ca)b",
-                "(?s)aba(.*?)a", "aab|aabc", r"aba\b(.)?", "(?:aab|aac)(b)",
+                "(?s)aba(.*?)a", "aab|aabc", r"aba\b(.)?", "(?:aab|aac)(b)", "aaa(b*)c", "aab([bc]{2,3})",
+                "aab([^c]+)c", "aab([^c]{2})", "aab([bc]+)a", "aba(a*)b", "abb([^a]*)ac", "(?-u)aab([^c]+)",
             ]),
-            body in "[abc \n]{0,40}",
+            body in "[abc \n\u{e4}]{0,40}",
         ) {
             let capture = Capture::new(pattern).expect("a good one");
             prop_assert_eq!(capture.find(body.as_bytes()), capture.search(body.as_bytes()));

@@ -3,6 +3,7 @@
 mod begin;
 mod capture;
 mod compiled;
+mod delimited;
 pub mod dry_run;
 mod judge;
 mod page;

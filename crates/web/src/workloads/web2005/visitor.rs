@@ -1,6 +1,10 @@
 //! One user: sessions, one after the other, without a gap between them.
 
-use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    time::Duration,
+};
 
 use rookery_driver::{Fault, Nanos, OperationId, Pace, nanos};
 use rookery_stats::ErrorClass;
@@ -67,7 +71,7 @@ impl WebVisitor {
             cookies: RefCell::default(),
             tls: None,
             cache: RefCell::default(),
-            counts: LineCounts::default(),
+            counts: LineCounts::with_first_byte(),
             site,
         }
     }
@@ -228,14 +232,14 @@ impl WebVisitor {
         outcome: Result<Loaded, Fault>,
         delivered: impl Fn(Loaded, Nanos) -> Delivered,
     ) {
-        let counts = std::mem::take(&mut self.counts);
+        let counts = std::mem::replace(&mut self.counts, LineCounts::with_first_byte());
         if !client.window().contains(client.ended_at()) {
             return;
         }
         let site = &self.site;
         let outcome = match outcome {
             Ok(loaded) => {
-                let delivered = delivered(loaded, counts.first_byte_at.get());
+                let delivered = delivered(loaded, counts.first_byte_at.map_or(0, Cell::into_inner));
                 let page = &site.model().pages()[arrival.page];
                 let (time_us, bytes) = (delivered.response_us, delivered.bytes);
                 PageOutcome::Right {
