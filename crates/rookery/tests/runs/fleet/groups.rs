@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::{
     drivers::{STUDY, drivers},
-    fixture::{Fleet, all, ended_as, first, hosts_of, number, on_hosts, only_reason, rows, told},
+    fixture::{
+        Fleet, all, audited, ended_as, first, hosts_of, number, on_hosts, only_reason, rows, told,
+    },
     guests::await_users,
 };
 use crate::common::{Place, code, text};
@@ -122,6 +124,52 @@ fn groups_of_a_trial_on_two_hosts_are_one_trial() {
             told(&run, name);
         }
         fleet.down(&drivers);
+    });
+}
+
+/// The same groups, which the plan lays on the hosts: three guests of half a CPU on the first, and
+/// the two groups of one CPU on the second.
+fn placed_study() -> String {
+    let named = study("b")
+        .replace("host = \"a\"\n", "")
+        .replace("host = \"b\"\n", "");
+    named
+        .replace(
+            "name = \"apart\"\n",
+            "name = \"apart\"\nhosts = [\"b\", \"a\"]\n",
+        )
+        .replace("name = \"left\"\nguests = 2", "name = \"left\"\nguests = 3")
+}
+
+#[test]
+fn groups_are_laid_on_hosts_by_the_plan_and_stay_there() {
+    let place = Place::with_planted_fault_among_others;
+    on_hosts(place, 2, all, |fleet| {
+        let lacking = placed_study().replace("[\"b\", \"a\"]", "[\"b\", \"z\"]");
+        let wrong = fleet.run(&lacking, "--guests");
+        let said = text(&wrong.stderr);
+        assert_eq!(code(&wrong), 4, "{said}");
+        assert!(said.contains("lab::group-host"), "{said}");
+
+        let mut running = fleet.begin(&placed_study(), "--guests");
+        running.hear("trial-started", 1);
+        await_users();
+        running.kill();
+        fleet.await_agents(2);
+        let resumed = fleet.resume("--guests");
+        assert_eq!(code(&resumed), 0, "{}", text(&resumed.stderr));
+        let run = fleet.place.export();
+        let of_groups = rows(&run, "groups").iter();
+        let placed: Vec<(&str, &str)> = of_groups
+            .map(|group| (group["group"].as_str(), group["host"].as_str()))
+            .map(|(group, host)| (group.unwrap_or(""), host.unwrap_or("")))
+            .collect();
+        assert_eq!(placed, [("left", "b"), ("right", "a"), ("beside", "a")]);
+        let trial = *ended_as(&run, "done").last().expect("a trial that is done");
+        assert_eq!(hosts_of(&run)[&trial], "a, b");
+        assert_eq!(told(&run, "host.b.guests").last(), Some(&"g1 to g3"));
+        assert_eq!(told(&run, "host.a.guests").last(), Some(&"g4 to g5"));
+        audited(&run, 5);
     });
 }
 
