@@ -242,6 +242,23 @@ fn groups_on_one_host_are_driven_together_from_one_driver() {
 }
 
 #[test]
+fn groups_in_labs_of_their_own_have_a_tunnel_each() {
+    on_hosts(Place::among_others, 1, drivers(1), |fleet| {
+        // Links of other packets are those of another lab.
+        let study = format!("{}network.mtu = 1400\n", side_by_side());
+        let ran = fleet.run(&study, "--drivers");
+        assert_eq!(code(&ran), 0, "{}", text(&ran.stderr));
+        let run = fleet.place.export();
+        each_group_has_its_users(&run, ["1", "1"]);
+        let packets = told(&run, "network.mtu");
+        for mtu in ["1500", "1400"] {
+            assert!(packets.contains(&mtu), "{packets:?}");
+        }
+        audited(&run, 2);
+    });
+}
+
+#[test]
 fn groups_on_another_host_are_driven_from_two_drivers() {
     on_hosts(Place::among_others, 3, first(1), |fleet| {
         let drivers = fleet.hosts.file_of_drivers([1, 2]);
