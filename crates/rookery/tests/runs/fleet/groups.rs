@@ -143,20 +143,22 @@ fn placed_study() -> String {
 
 #[test]
 fn groups_are_laid_on_hosts_by_the_plan_and_stay_there() {
-    let place = Place::with_planted_fault_among_others;
-    on_hosts(place, 2, all, |fleet| {
+    on_hosts(Place::among_others, 4, first(2), |fleet| {
         let lacking = placed_study().replace("[\"b\", \"a\"]", "[\"b\", \"z\"]");
         let wrong = fleet.run(&lacking, "--guests");
         let said = text(&wrong.stderr);
         assert_eq!(code(&wrong), 4, "{said}");
         assert!(said.contains("lab::group-host"), "{said}");
 
-        let mut running = fleet.begin(&placed_study(), "--guests");
+        let drivers = fleet.hosts.file_of_drivers([2, 3]);
+        fleet.up(&drivers);
+        let mut running = fleet.begin_from(&drivers, &placed_study());
         running.hear("trial-started", 1);
-        await_users();
         running.kill();
-        fleet.await_agents(2);
-        let resumed = fleet.resume("--guests");
+        fleet.await_agents(4);
+        let resume = ["run", "--resume", "--guests", &fleet.file];
+        let resume = [&resume[..], &["--drivers", &drivers]].concat();
+        let resumed = fleet.hosts.rookery(&resume);
         assert_eq!(code(&resumed), 0, "{}", text(&resumed.stderr));
         let run = fleet.place.export();
         let of_groups = rows(&run, "groups").iter();
@@ -170,6 +172,7 @@ fn groups_are_laid_on_hosts_by_the_plan_and_stay_there() {
         assert_eq!(told(&run, "host.b.guests").last(), Some(&"g1 to g3"));
         assert_eq!(told(&run, "host.a.guests").last(), Some(&"g4 to g5"));
         audited(&run, 5);
+        fleet.down(&drivers);
     });
 }
 
