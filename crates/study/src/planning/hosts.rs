@@ -137,8 +137,11 @@ mod tests {
     use super::*;
     use crate::Vcpus;
 
-    /// Groups of these names, tiers and hosts with these shares; where they are then.
-    fn chosen(groups: &[(&str, Option<&str>, Option<&str>, f64, f64)], hosts: &[&str]) -> String {
+    /// Name, the group that it is a tier of, the host that it names, shares of CPUs and memory.
+    type Wanted<'a> = (&'a str, Option<&'a str>, Option<&'a str>, f64, f64);
+
+    /// Where these groups are then.
+    fn chosen(groups: &[Wanted<'_>], hosts: &[&str]) -> String {
         let mut all: Vec<LayoutGroup> = groups
             .iter()
             .map(|(name, tier_of, host, ..)| LayoutGroup {
