@@ -20,6 +20,7 @@ use crate::{
         WorkloadSection,
     },
     source::Source,
+    values::LayoutGroup,
     variants::{self, Expansion},
 };
 
@@ -196,6 +197,53 @@ impl Document {
     pub(crate) fn group_spans(&self, variant: usize) -> &[Spans] {
         &self.expansion.spans[variant]
     }
+
+    /// The same document with the groups of these layouts where they were placed.
+    pub(crate) fn with_placed(&self, placed: Vec<PlacedLayout>) -> Self {
+        let mut document = self.clone();
+        let expansion = &mut document.expansion;
+        for PlacedLayout {
+            place,
+            groups,
+            order,
+        } in placed
+        {
+            let Some(layout) = expansion.study.layouts.get_mut(place) else {
+                continue;
+            };
+            layout.groups = in_order(&groups, &order);
+            let variants = expansion.variants.iter_mut().zip(&mut expansion.spans);
+            for (variant, spans) in variants {
+                let own = variant.study.layouts.first();
+                if own.is_none_or(|own| own.name != layout.name) {
+                    continue;
+                }
+                let studies: Vec<Study> = variant.studies().cloned().collect();
+                let mut studies = in_order(&studies, &order).into_iter();
+                if let Some(first) = studies.next() {
+                    variant.study = first;
+                    variant.further = studies.collect();
+                }
+                *spans = in_order(spans, &order);
+            }
+        }
+        document
+    }
+}
+
+/// A layout whose groups have hosts by the choice of the plan.
+pub(crate) struct PlacedLayout {
+    /// Its place among the layouts of the study.
+    pub(crate) place: usize,
+    /// Its groups in the order of the document.
+    pub(crate) groups: Vec<LayoutGroup>,
+    /// The places of its groups in their new order.
+    pub(crate) order: Vec<usize>,
+}
+
+fn in_order<T: Clone>(all: &[T], order: &[usize]) -> Vec<T> {
+    let in_order = order.iter().filter_map(|place| all.get(*place));
+    in_order.cloned().collect()
 }
 
 impl Study {

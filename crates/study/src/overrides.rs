@@ -61,7 +61,7 @@ pub(crate) fn divide<'i>(mut root: DeTable<'i>, context: &mut Context) -> Vec<La
             ));
             continue;
         }
-        groups::check_tiles(layout, context);
+        groups::check_without(layout, context);
         match sets.iter_mut().find(|(known, ..)| *known == overrides) {
             Some((_, places, _)) => places.push(place),
             None => sets.push((overrides, vec![place], said)),
@@ -102,7 +102,9 @@ fn says_more(layout: &Spanned<DeValue<'_>>) -> bool {
         return false;
     };
     groups::of_layout(layout).is_some()
-        || table.contains_key("tiles")
+        || groups::KEYS_OF_GROUPS
+            .iter()
+            .any(|(key, _)| table.contains_key(*key))
         || table
             .iter()
             .any(|(key, value)| owner_of(key, value).is_some())

@@ -163,12 +163,13 @@ fn is_front(groups: &[LayoutGroup], place: usize) -> bool {
     fronts.any(|front| *front == own.name)
 }
 
-/// A study of a variant without what its layouts are compared with, and how they are repeated: that
-/// is in the study of the file, and other layouts may not be in this one.
+/// A study of a variant without what its layouts are compared with, how they are repeated and where
+/// they are: that is in the study of the file, and other layouts may not be in this one.
 fn alone(mut study: Study) -> Study {
     for layout in &mut study.layouts {
         layout.baseline = None;
         layout.tiles.clear();
+        layout.hosts.clear();
     }
     study
 }

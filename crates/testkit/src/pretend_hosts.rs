@@ -119,7 +119,8 @@ pub struct PretendHosts {
 }
 
 impl PretendHosts {
-    /// So many, at most four; keys and configurations lie in the directory `place`.
+    /// So many, at most four; keys and configurations lie in the directory `place`. A file
+    /// `sessions.conf` there is part of the configuration of each sshd.
     ///
     /// # Panics
     /// When they cannot be made.
@@ -181,11 +182,13 @@ impl PretendHosts {
         let own = format!(
             "Port {}\nListenAddress {}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
              LogLevel ERROR\nUsePAM no\nStrictModes no\nPasswordAuthentication no\n\
-             KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n",
+             KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n\
+             Include {}\n",
             port(number),
             address(number),
             self.path(&format!("key-{}", name(number))).display(),
-            self.path("client.pub").display()
+            self.path("client.pub").display(),
+            self.path("sessions.conf").display()
         );
         fs::write(&config, own).expect("written");
         let config = config.display().to_string();

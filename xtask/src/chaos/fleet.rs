@@ -63,6 +63,8 @@ enum Part {
     Drivers,
     /// They have the guests of users that the controller's machine drives.
     Guests,
+    /// The same, each with a part of the guests of every trial.
+    Groups,
 }
 
 /// A series whose runs are conducted on pretend hosts.
@@ -201,10 +203,11 @@ impl<'a> FleetSeries<'a> {
             .flatten()
             .any(|run| run.path().join("run.sqlite").is_file());
         if !under_way {
-            self.part = match self.series.random.below(3) {
+            self.part = match self.series.random.below(4) {
                 0 => Part::Labs,
                 1 => Part::Drivers,
-                _ => Part::Guests,
+                2 => Part::Guests,
+                _ => Part::Groups,
             };
             let study = self.series.place.join("chaos.toml");
             let text = study_of(&self.series.kind.study(), self.part);
@@ -213,7 +216,7 @@ impl<'a> FleetSeries<'a> {
         let option = match self.part {
             Part::Labs => "--spread",
             Part::Drivers => "--drivers",
-            Part::Guests => "--guests",
+            Part::Guests | Part::Groups => "--guests",
         };
         let run: &[&str] = match under_way {
             true => &["run", "--resume", "latest", "-q"],
@@ -334,6 +337,14 @@ fn study_of(study: &str, part: Part) -> String {
                 "kind = \"container\"\nmemory = \"128MiB per guest",
             )
             .replace("[host]\n", "[host]\ndriver = \"elsewhere\"\n"),
+        Part::Groups => {
+            let study = study_of(study, Part::Guests);
+            let alike = study.split("[[layout]]").next().unwrap_or_default();
+            format!(
+                "{alike}[[layout]]\nname = \"all\"\nhosts = [\"a\", \"b\"]\n\
+                 [[layout.group]]\nname = \"left\"\n[[layout.group]]\nname = \"right\"\n"
+            )
+        }
     }
 }
 
@@ -351,6 +362,7 @@ mod tests {
             (Part::Labs, "bare"),
             (Part::Drivers, "elsewhere"),
             (Part::Guests, "elsewhere"),
+            (Part::Groups, "hosts"),
         ] {
             let text = study_of(&study, part);
             assert!(text.contains(word), "{text}");

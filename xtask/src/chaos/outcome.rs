@@ -32,11 +32,17 @@ pub(super) fn check_run(export: &[u8], children_killed: u32) -> Result<Outcome, 
     }
     let silent = silent_trials(&run)?;
     let (mut failed, mut by_machine) = (0, 0);
-    let mut seen = Vec::new();
+    let (mut seen, mut groups) = (Vec::new(), Vec::new());
     for trial in trials {
         let id = number(trial, "trial")?;
-        if seen.contains(&id) {
+        let group = trial["group"].as_str().unwrap_or_default();
+        if groups.contains(&(id, group)) {
             return Err(format!("trial {id} is there twice"));
+        }
+        groups.push((id, group));
+        // A trial has a row for each of its groups, which end alike.
+        if seen.contains(&id) {
+            continue;
         }
         seen.push(id);
         match trial["status"].as_str() {
@@ -122,6 +128,28 @@ mod tests {
             let error = check_run(&export(status, attempts), 0).expect_err("refused");
             assert!(error.contains(told), "{error}");
         }
+    }
+
+    #[test]
+    fn groups_of_a_trial_are_one_trial() {
+        let rows = |second: &str| {
+            let run = json!({
+                "trials": [
+                    { "trial": 1, "group": "left", "status": "done", "attempts": 1 },
+                    { "trial": 1, "group": second, "status": "done", "attempts": 1 },
+                ],
+                "attempts": [{ "trial": 1 }],
+                "reasons": [],
+            });
+            run.to_string().into_bytes()
+        };
+        let ended = Outcome {
+            trials: 1,
+            failed: 0,
+        };
+        assert_eq!(check_run(&rows("right"), 0), Ok(ended));
+        let error = check_run(&rows("left"), 0).expect_err("refused");
+        assert!(error.contains("trial 1 is there twice"), "{error}");
     }
 
     #[test]

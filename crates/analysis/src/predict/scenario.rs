@@ -49,6 +49,7 @@ pub fn study_with(study: &Study, layouts: &[(String, u32, Vcpus)], loads: &[f64]
             overrides: Vec::new(),
             groups: Vec::new(),
             tiles: Vec::new(),
+            hosts: Vec::new(),
         })
         .collect();
     study

@@ -93,18 +93,24 @@ impl Task {
     /// Whether the hosts that groups of guests name are in this file; on how many hosts a trial is
     /// at most. No host is asked anything.
     fn check_hosts(&self, file: Option<&HostsFile>) -> Result<usize, Failure> {
-        let wanted: Vec<Vec<&str>> = match self {
+        let (wanted, most): (Vec<Vec<&str>>, Option<usize>) = match self {
             Self::Start(_, document) => {
-                let layouts = document.study().layouts.iter();
-                layouts.map(Layout::hosts).collect()
+                let layouts = &document.study().layouts;
+                (
+                    layouts.iter().map(Layout::named_hosts).collect(),
+                    layouts.iter().map(Layout::most_hosts).max(),
+                )
             }
-            Self::Resume(left) => left.plan.points.iter().map(Point::hosts).collect(),
+            Self::Resume(left) => {
+                let hosts: Vec<Vec<&str>> = left.plan.points.iter().map(Point::hosts).collect();
+                let most = hosts.iter().map(Vec::len).max();
+                (hosts, most)
+            }
         };
-        let most = wanted.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let hosts = file.iter().flat_map(|file| &file.hosts);
         let known: Vec<&str> = hosts.map(|host| &*host.name).collect();
         rookery_lab::check_group_hosts(wanted, &known)?;
-        Ok(most)
+        Ok(most.unwrap_or(0).max(1))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
     problem::Code,
     sections::{self, GROUP, GroupKeys, LAYOUT, LOAD, MOST_GROUPS, MOST_GUESTS},
     source::quoted,
-    values::{LayoutGroup, Override},
+    values::{LayoutGroup, Override, host_by_host},
 };
 
 /// What a layout with groups must not say: its groups do.
@@ -47,16 +47,40 @@ pub(super) fn of_layout<'t, 'i>(layout: &'t Spanned<DeValue<'i>>) -> Option<&'t 
     }
 }
 
-/// Refuses tiles of a layout without groups.
-pub(super) fn check_tiles(layout: &Spanned<DeValue<'_>>, context: &mut Context) {
+/// Keys of a layout that say something of its groups, and what.
+pub(super) const KEYS_OF_GROUPS: [(&str, &str); 2] = [
+    ("tiles", "repeats the groups of a layout"),
+    ("hosts", "says where the groups of a layout are"),
+];
+
+/// Refuses what says something of groups in a layout without groups.
+pub(super) fn check_without(layout: &Spanned<DeValue<'_>>, context: &mut Context) {
     let DeValue::Table(table) = layout.get_ref() else {
         return;
     };
-    if let Some((key, _)) = table.get_key_value("tiles") {
-        let message = "`tiles` repeats the groups of a layout, and this one has none";
-        let help = format!("write `guests = [1, 2, 3]`, or groups as `[[{LAYOUT}.{GROUP}]]`");
-        context.refuse::<()>(Code::Contradiction, key.span(), message, help);
+    for (name, what) in KEYS_OF_GROUPS {
+        if let Some((key, _)) = table.get_key_value(name) {
+            let message = format!("`{name}` {what}, and this one has none");
+            let help = format!("write `guests = [1, 2, 3]`, or groups as `[[{LAYOUT}.{GROUP}]]`");
+            context.refuse::<()>(Code::Contradiction, key.span(), message, help);
+        }
     }
+}
+
+/// The hosts among which the plan chooses, where a layout names some; what is no name is refused
+/// with the keys of the layout.
+fn hosts_of<'t>(layout: &'t Spanned<DeValue<'_>>) -> Option<Vec<(&'t str, Range<usize>)>> {
+    let DeValue::Table(table) = layout.get_ref() else {
+        return None;
+    };
+    let hosts = table.get("hosts")?;
+    let one = std::slice::from_ref(hosts);
+    let all = match hosts.get_ref() {
+        DeValue::Array(list) => list.iter().collect(),
+        _ => one.iter().collect::<Vec<_>>(),
+    };
+    let name = |host: &'t Spanned<DeValue<'_>>| Some((host.get_ref().as_str()?, host.span()));
+    Some(all.into_iter().filter_map(name).collect())
 }
 
 /// The set of a layout with groups; nothing where none of them can be read.
@@ -92,17 +116,13 @@ pub(super) fn divide<'i>(
             paths.push(path);
         }
     }
-    check_groups(&groups, &paths, around.layout.span(), context);
-    // Those with users come first, on each host: the first group stands for the layout where one
-    // must.
+    check_groups(&groups, &paths, around.layout, context);
     if roots.len() == groups.len() {
-        let mut pairs: Vec<_> = roots.into_iter().zip(groups).collect();
-        let hosts: Vec<Option<String>> = pairs.iter().map(|(_, own)| own.host.clone()).collect();
-        pairs.sort_by_key(|(_, group)| {
-            let host = hosts.iter().position(|host| *host == group.host);
-            (host, group.tier_of.is_some())
-        });
-        (roots, groups) = pairs.into_iter().unzip();
+        let order = host_by_host(&groups);
+        let in_order = order.iter().map(|place| (&roots[*place], &groups[*place]));
+        (roots, groups) = in_order
+            .map(|(root, group)| (root.clone(), group.clone()))
+            .unzip();
     }
     context.spans = outer;
     // What was refused is not planned; what else is wrong with its sections is told all the same.
@@ -127,6 +147,7 @@ fn check_layout(around: &LayoutAround<'_, '_>, tables: &DeArray<'_>, context: &m
             context.refuse::<()>(Code::Contradiction, key.span(), message, help);
         }
     }
+    check_hosts(around.layout, context);
     let span = around.layout.span();
     if tables.is_empty() {
         let help = format!("write `[[{LAYOUT}.{GROUP}]]` below it");
@@ -147,6 +168,25 @@ fn check_layout(around: &LayoutAround<'_, '_>, tables: &DeArray<'_>, context: &m
             let help =
                 format!("remove `{key}` from [load], or put the groups into a study of their own");
             context.refuse::<()>(Code::Contradiction, around.layout.span(), message, help);
+        }
+    }
+}
+
+/// The hosts of a layout are different ones, at least one.
+fn check_hosts(layout: &Spanned<DeValue<'_>>, context: &mut Context) {
+    let Some(hosts) = hosts_of(layout) else {
+        return;
+    };
+    if hosts.is_empty() {
+        let message = "`layout.hosts` is an empty list";
+        let help = "name hosts of the file of `--guests`, or remove it";
+        context.refuse::<()>(Code::EmptyList, layout.span(), message, help);
+    }
+    for (index, (host, span)) in hosts.iter().enumerate() {
+        if hosts[..index].iter().any(|(other, _)| other == host) {
+            let message = format!("the host {} is named twice", quoted(host));
+            let help = "name each host once";
+            context.refuse::<()>(Code::DuplicateValue, span.clone(), message, help);
         }
     }
 }
@@ -236,9 +276,13 @@ fn has_table(root: &DeTable<'_>, section: &str, key: &str) -> bool {
 fn check_groups(
     groups: &[LayoutGroup],
     paths: &[String],
-    layout: Range<usize>,
+    layout: &Spanned<DeValue<'_>>,
     context: &mut Context,
 ) {
+    let hosts = hosts_of(layout);
+    let known: Option<Vec<&str>> = hosts
+        .as_ref()
+        .map(|hosts| hosts.iter().map(|(name, _)| *name).collect());
     let span = |index: usize, key: &str, context: &Context| {
         context.spans.nearest(&format!("{}.{key}", paths[index]))
     };
@@ -254,19 +298,22 @@ fn check_groups(
             let place = span(index, "tier_of", context);
             check_tier(groups, index, front, place, context);
         }
-        check_host(groups, group, span(index, "host", context), context);
+        let place = span(index, "host", context);
+        check_host(groups, group, known.as_deref(), place, context);
     }
     let guests: u64 = groups.iter().map(|group| u64::from(group.guests)).sum();
     if guests > u64::from(MOST_GUESTS) {
         let message = format!("the groups have {guests} guests, at most {MOST_GUESTS} are allowed");
-        context.refuse::<()>(Code::TooMany, layout, message, "use fewer guests");
+        context.refuse::<()>(Code::TooMany, layout.span(), message, "use fewer guests");
     }
 }
 
-/// Groups that are on several hosts name theirs, and do not call each other.
+/// Groups that are on several hosts name theirs, unless the plan lays them on `hosts`, and do not
+/// call each other.
 fn check_host(
     groups: &[LayoutGroup],
     group: &LayoutGroup,
+    hosts: Option<&[&str]>,
     span: Range<usize>,
     context: &mut Context,
 ) {
@@ -274,10 +321,12 @@ fn check_host(
     let front = groups
         .iter()
         .find(|other| group.tier_of.as_ref() == Some(&other.name));
-    let (message, help) = if group.host.is_none() && groups.iter().any(|one| one.host.is_some()) {
+    let some_named = groups.iter().any(|one| one.host.is_some());
+    let (message, help) = if group.host.is_none() && some_named && hosts.is_none() {
         (
             format!("the group {name} names no host, and other groups of its layout do"),
-            "write `host` in all groups of the layout, or in none",
+            "write `host` in all groups of the layout or in none, or in the layout `hosts`, on \
+             which the plan lays those that name none",
         )
     } else if let Some(front) = front.filter(|front| front.host != group.host) {
         (
@@ -287,6 +336,16 @@ fn check_host(
                 quoted(&front.name)
             ),
             "write the same `host` in both groups",
+        )
+    } else if let (Some(host), Some(hosts)) = (&group.host, hosts)
+        && !hosts.contains(&host.as_str())
+    {
+        (
+            format!(
+                "the group {name} is on the host {}, which is none of the layout's `hosts`",
+                quoted(host)
+            ),
+            "add it to `hosts`, or name one of them",
         )
     } else {
         return;
@@ -369,7 +428,7 @@ fn as_layout<'i>(
             }
         }
     };
-    copy(around.layout, &["name", "baseline", "tiles"]);
+    copy(around.layout, &["name", "baseline", "tiles", "hosts"]);
     copy(group, &OF_GROUPS);
     if keys.tier_of.is_some() && !has_load(root) {
         let users = DeValue::String(Cow::Borrowed("1 per guest"));

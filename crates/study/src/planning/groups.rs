@@ -65,7 +65,7 @@ fn point(
     if drafts.len() < layout.groups.len() {
         return None;
     }
-    check_together(&drafts, division, context);
+    check_together(layout, &drafts, division, context);
     let users: Vec<f64> = (0..drafts.len())
         .map(|index| users_each(&drafts, index))
         .collect();
@@ -81,7 +81,7 @@ fn point(
     if data.len() < drafts.len() {
         return None;
     }
-    check_memory(&drafts, &data, host, context);
+    check_memory(layout, &drafts, &data, host, context);
     let data = with_tiers(&drafts, data);
     let groups = lay(&drafts, &data, (division, host), context);
     let usable = |(group, draft): (&GuestGroup, &Draft<'_>)| -> Vec<(CpuSet, Vcpus)> {
@@ -106,6 +106,38 @@ fn point(
         baseline: None,
         search: None,
     })
+}
+
+/// The memory that all guests of each group take in so many tiles, MiB, what they swap to included;
+/// 0 where it cannot be computed, which is refused when points are made.
+pub(super) fn memory_asked(
+    variant: &Variant,
+    layout: &Layout,
+    tiles: u32,
+    spans: &[Spans],
+    (division, host): (&Division, &HostFacts),
+) -> Vec<u64> {
+    let mut context = Context::default();
+    let mut drafts: Vec<Draft<'_>> = Vec::new();
+    for ((group, study), spans) in layout.groups.iter().zip(variant.studies()).zip(spans) {
+        let context = &mut context;
+        drafts.extend(draft(layout, group, study, spans, tiles, division, context));
+    }
+    let mut asked = |group: &LayoutGroup| {
+        let index = drafts.iter().position(|own| own.group.name == group.name)?;
+        let (draft, users) = (&drafts[index], users_each(&drafts, index));
+        let mib = points::memory(&draft.combination, users, draft.study, host, &mut context)?;
+        Some(all_memory(draft, mib))
+    };
+    let groups = layout.groups.iter();
+    groups.map(|group| asked(group).unwrap_or(0)).collect()
+}
+
+/// The memory of all guests of a group of so many MiB each, what they swap to included.
+fn all_memory(draft: &Draft<'_>, mib: u64) -> u64 {
+    let swapped = draft.study.guest.swap.host_memory_mib(mib);
+    mib.saturating_add(swapped)
+        .saturating_mul(u64::from(draft.combination.guests))
 }
 
 /// The guests of one group in so many tiles, with the load of as many.
@@ -278,21 +310,26 @@ fn lay(
 }
 
 /// What holds for all groups of a point together, on each host.
-fn check_together(drafts: &[Draft<'_>], division: &Division, context: &mut Context) {
+fn check_together(
+    layout: &Layout,
+    drafts: &[Draft<'_>],
+    division: &Division,
+    context: &mut Context,
+) {
     for host in hosts_of(drafts) {
         let own = drafts.iter();
         let own: Vec<&Draft<'_>> = own
             .filter(|draft| draft.group.host.as_deref() == host)
             .collect();
         if division.sound {
-            check_cpus(&own, division, context);
+            check_cpus(&own, layout, division, context);
         }
         check_tables(&own, context);
     }
 }
 
 /// The CPUs of a host must carry all groups there.
-fn check_cpus(drafts: &[&Draft<'_>], division: &Division, context: &mut Context) {
+fn check_cpus(drafts: &[&Draft<'_>], layout: &Layout, division: &Division, context: &mut Context) {
     let Some(first) = drafts.first() else { return };
     context.spans = first.spans.clone();
     let all: u64 = drafts
@@ -304,14 +341,24 @@ fn check_cpus(drafts: &[&Draft<'_>], division: &Division, context: &mut Context)
         .map(|draft| draft.combination.describe())
         .collect();
     let words = words.join(" and ");
-    points::check_total(
-        &words,
-        all,
-        "layout[0].name",
-        first.study,
-        division,
-        context,
-    );
+    let words = match &first.group.host {
+        Some(host) => format!("{words} on host {}", quoted(host)),
+        None => words,
+    };
+    let asked = points::AskedCpus {
+        guests: &words,
+        thousandths: all,
+        more_room: more_hosts(layout),
+    };
+    points::check_total(&asked, "layout[0].name", first.study, division, context);
+}
+
+/// What else gives groups more room.
+fn more_hosts(layout: &Layout) -> &'static str {
+    match layout.hosts.is_empty() {
+        true => "",
+        false => "name more `hosts` in the layout, ",
+    }
 }
 
 /// Tables of pins of one host must not share CPUs.
@@ -349,6 +396,7 @@ fn check_tables(drafts: &[&Draft<'_>], context: &mut Context) {
 
 /// The memory of all groups of a host together must be there.
 fn check_memory(
+    layout: &Layout,
     drafts: &[Draft<'_>],
     data: &[(u64, PointData)],
     host: &HostFacts,
@@ -358,22 +406,29 @@ fn check_memory(
     let of_host = |name: Option<&str>| -> u64 {
         let own = drafts.iter().zip(data);
         let own = own.filter(|(draft, _)| draft.group.host.as_deref() == name);
-        own.map(|(draft, (mib, _))| {
-            let swapped = draft.study.guest.swap.host_memory_mib(*mib);
-            (mib + swapped) * u64::from(draft.combination.guests)
-        })
-        .sum()
+        own.map(|(draft, (mib, _))| all_memory(draft, *mib)).sum()
     };
-    let all = hosts_of(drafts).into_iter().map(of_host).max().unwrap_or(0);
+    let hosts = hosts_of(drafts).into_iter();
+    let all = hosts.map(|name| (of_host(name), name));
+    let Some((all, fullest)) = all.max_by_key(|(all, _)| *all) else {
+        return;
+    };
     let reserve = first.study.host.reserve_mib;
     if all.saturating_add(reserve) > host.memory_mib {
+        let (there, has) = match fullest {
+            Some(name) => (format!("on host {} ", quoted(name)), "it has"),
+            None => (String::new(), "this host has"),
+        };
         let message = format!(
-            "all groups and the reserve of {reserve} MiB need {} MiB of memory, this host has {} \
+            "all groups {there}and the reserve of {reserve} MiB need {} MiB of memory, {has} {} \
              MiB",
             all.saturating_add(reserve),
             host.memory_mib
         );
-        let help = "use fewer guests or tiles, less `memory`, or a smaller `reserve` in [host]";
+        let more = more_hosts(layout);
+        let help = format!(
+            "{more}use fewer guests or tiles, less `memory`, or a smaller `reserve` in [host]"
+        );
         let span = first.spans.nearest("layout[0].name");
         context.refuse::<()>(Code::Memory, span, message, help);
     }
@@ -449,10 +504,13 @@ fn check_studies(variant: &Variant, layout: &Layout, spans: &[Spans], context: &
             let span = spans.nearest("workload.hit_target");
             context.refuse::<()>(Code::Contradiction, span, message, help);
         }
-        if group.host.is_some() && study.host.driver != DriverPlace::Elsewhere {
+        if let Some(host) = &group.host
+            && study.host.driver != DriverPlace::Elsewhere
+        {
             let message = format!(
-                "the group {} names the host of its guests, and the driver is where guests are",
-                quoted(&group.name)
+                "the host of the group {} is {}, and the driver is where guests are",
+                quoted(&group.name),
+                quoted(host)
             );
             let help = "write `driver = \"elsewhere\"` in [host]: this machine drives the users";
             let span = spans.nearest("host.driver");

@@ -7,6 +7,7 @@ mod estimate;
 mod groups;
 mod growth;
 mod guest_files;
+mod hosts;
 mod machines;
 mod notes;
 mod pins;
@@ -61,6 +62,7 @@ impl Plan {
         let host = simulated.as_ref().unwrap_or(host);
         let division = cpus::divide(&document.study().host, host, &mut context)
             .unwrap_or_else(|| cpus::unsound(host));
+        let document = &*hosts::place(document, &division, host);
         let (mut expanded, mut searches, mut largest) = (Vec::new(), Vec::new(), Vec::new());
         for (index, variant) in document.variants().iter().enumerate() {
             let spans = document.group_spans(index);

@@ -66,6 +66,7 @@ pub(super) fn notes(
                 .to_owned(),
         );
     }
+    notes.extend(placed(document));
     notes.extend(rounded(variants, points, division));
     notes.extend(crowded(points));
     if study.measure == Measure::LoadTime {
@@ -89,6 +90,29 @@ pub(super) fn notes(
         None => {}
     }
     notes
+}
+
+/// Where the plan laid groups, one note for each layout that left it the choice.
+fn placed(document: &Document) -> Vec<String> {
+    let layouts = document.study().layouts.iter();
+    let left_to_us = layouts.filter(|layout| !layout.hosts.is_empty());
+    left_to_us
+        .map(|layout| {
+            let hosts = layout.groups.chunk_by(|one, other| one.host == other.host);
+            let words: Vec<String> = hosts
+                .map(|groups| {
+                    let host = groups.first().and_then(|group| group.host.as_deref());
+                    let names: Vec<&str> = groups.iter().map(|group| &*group.name).collect();
+                    format!("{} on {}", names.join(" and "), host.unwrap_or("any host"))
+                })
+                .collect();
+            format!(
+                "groups of {} were placed: {}",
+                layout.name,
+                words.join("; ")
+            )
+        })
+        .collect()
 }
 
 /// Amounts that became other amounts, one note for each key.

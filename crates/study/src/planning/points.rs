@@ -341,15 +341,12 @@ fn check_cpus(
 ) {
     if check_width(combination, division, context).is_some() {
         let asked = thousandths(combination.guests, combination.vcpus);
-        let describe = combination.describe();
-        check_total(
-            &describe,
-            asked,
-            &combination.guests_path,
-            study,
-            division,
-            context,
-        );
+        let asked = AskedCpus {
+            guests: &combination.describe(),
+            thousandths: asked,
+            more_room: "",
+        };
+        check_total(&asked, &combination.guests_path, study, division, context);
     }
 }
 
@@ -375,11 +372,19 @@ pub(super) fn check_width(
     Some(())
 }
 
-/// All guests together must fit on the guest CPUs; `asked` are thousandths of vCPUs, `path` the key
-/// that is to blame.
+/// CPUs that guests ask for.
+pub(super) struct AskedCpus<'a> {
+    /// The guests in words.
+    pub(super) guests: &'a str,
+    /// All their vCPUs, in thousandths.
+    pub(super) thousandths: u64,
+    /// What gives them more room beside what helps everywhere, with the comma after it.
+    pub(super) more_room: &'a str,
+}
+
+/// All guests together must fit on the guest CPUs; `path` is the key that is to blame.
 pub(super) fn check_total(
-    guests: &str,
-    asked: u64,
+    asked: &AskedCpus<'_>,
     path: &str,
     study: &Study,
     division: &Division,
@@ -387,7 +392,10 @@ pub(super) fn check_total(
 ) {
     let cpus = division.guests.len();
     let noun = if cpus == 1 { "guest CPU" } else { "guest CPUs" };
-    let asked = asked as f64 / 1000.0;
+    let AskedCpus {
+        guests, more_room, ..
+    } = asked;
+    let asked = asked.thousandths as f64 / 1000.0;
     let most = cpus as f64 * study.host.overcommit;
     if asked <= most + 1e-9 {
         return;
@@ -399,7 +407,7 @@ pub(super) fn check_total(
     );
     let enough = (asked / cpus as f64 * 1000.0).ceil() / 1000.0;
     let help = format!(
-        "use fewer or smaller guests, give more CPUs to `guest_cpus`, or allow sharing with \
+        "{more_room}use fewer or smaller guests, give more CPUs to `guest_cpus`, or allow sharing with \
          `overcommit = {enough}` in [host]"
     );
     context.refuse::<()>(Code::TooFewCpus, span, message, help);

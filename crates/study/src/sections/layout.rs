@@ -4,7 +4,7 @@ use super::load::MOST_LEVELS;
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Count, ListOf, Text, VcpuCount, Whole},
+        kinds::{Count, ListOf, Text, Values, VcpuCount, Whole},
     },
     problem::Code,
     source::quoted,
@@ -45,6 +45,10 @@ keys! {
         baseline: Text = Text { most: 40, lines: false, example: "bare metal" }, Optional("one guest of equal CPUs and users, where there is one");
         /// How often the groups of this layout are repeated; each number is a point.
         tiles: ListOf<Whole<u32>> = ListOf { kind: Whole { min: 1, max: MOST_TILES }, most: MOST_LEVELS }, Optional("once");
+        /// Names of hosts in the file of `--guests`, one or several, on which the plan lays those
+        /// groups of this layout that name no `host`: by the CPUs and the memory that they ask for,
+        /// the same at every load and level, a tier with its callers.
+        hosts: Values<Text> = Values { kind: HOST, most: MOST_GROUPS }, Optional("groups are on the hosts that they name, or all on one");
     }
 }
 
@@ -69,6 +73,13 @@ pub(crate) const MOST_GROUPS: usize = 16;
 /// Most tiles of a point.
 const MOST_TILES: u32 = 64;
 
+/// Name of a host.
+const HOST: Text = Text {
+    most: 40,
+    lines: false,
+    example: "b",
+};
+
 keys! {
     /// Keys of `[[layout.group]]`.
     GroupKeys {
@@ -83,8 +94,8 @@ keys! {
         /// Name of the group whose guests call this one: a tier, without users of its own.
         tier_of: Text = Text { most: 40, lines: false, example: "web" }, Optional("users call it");
         /// Name of the host in the file of `--guests` that has the guests of this group; all groups
-        /// of a layout name one, or none does.
-        host: Text = Text { most: 40, lines: false, example: "b" }, Optional("the host of the whole trial");
+        /// of a layout without `hosts` name one, or none does.
+        host: Text = HOST, Optional("the host of the whole trial, or the plan's choice among the `hosts` of the layout");
     }
 }
 
@@ -124,6 +135,7 @@ impl LayoutKeys {
             overrides: Vec::new(),
             groups: Vec::new(),
             tiles: self.tiles.unwrap_or_default(),
+            hosts: self.hosts.unwrap_or_default(),
         })
     }
 
@@ -136,6 +148,7 @@ impl LayoutKeys {
             users: layout.users.clone(),
             baseline: layout.baseline.clone(),
             tiles: Some(layout.tiles.clone()).filter(|tiles| !tiles.is_empty()),
+            hosts: Some(layout.hosts.clone()).filter(|hosts| !hosts.is_empty()),
         }
     }
 

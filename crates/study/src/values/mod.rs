@@ -11,8 +11,8 @@ mod wish;
 
 pub use guest::{CpuSet, CpuTime, GuestKind, GuestShape, LabShape, Pin, Pinning, Vcpus};
 pub use host::{DriverPlace, HostUse};
-pub(crate) use layout::distinct;
 pub use layout::{Layout, LayoutGroup, Override};
+pub(crate) use layout::{distinct, host_by_host};
 pub use load::{Load, LoadModel, LoopType, Order, Over, RampUp, SearchEnd, SearchUse, StartRate};
 pub use open_load::{Arrivals, Course, CourseStep, OpenLoad, Precision, Visit};
 pub use swap::{Swap, SwapKind};

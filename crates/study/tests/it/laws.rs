@@ -308,6 +308,7 @@ fn layouts(kind: GuestKind) -> impl Strategy<Value = Vec<Layout>> {
                 overrides: if index > 0 { overrides } else { Vec::new() },
                 groups: Vec::new(),
                 tiles: Vec::new(),
+                hosts: Vec::new(),
             },
         );
         named.chain(tile).collect()
@@ -358,6 +359,10 @@ fn tile(kind: GuestKind) -> impl Strategy<Value = Layout> {
             baseline: None,
             overrides: Vec::new(),
             groups: named.collect(),
+            hosts: match tiles.as_slice() {
+                [_] => ["b", "host \"größe\""].map(str::to_owned).to_vec(),
+                _ => Vec::new(),
+            },
             tiles: distinct(tiles, |n| *n),
         }
     })

@@ -14,5 +14,6 @@ mod factors;
 mod groups;
 mod laws;
 mod originals;
+mod placed;
 mod storage;
 mod studies;

@@ -111,6 +111,14 @@ impl Fleet<'_> {
         self.begin_by(&[], study, option)
     }
 
+    /// The same run with users from other hosts.
+    pub(super) fn begin_from(&self, drivers: &str, study: &str) -> Running {
+        let study = self.place.study("study.toml", study);
+        let files = ["--guests", &self.file, "--drivers", drivers, "--json"];
+        let args = [&["run", &study], &files[..]].concat();
+        Running::from_command(self.hosts.command(&args))
+    }
+
     /// The same by a command such as `taskset --cpu-list 1`, which runs what follows it.
     pub(super) fn begin_by(&self, by: &[&str], study: &str, option: &str) -> Running {
         let study = self.place.study("study.toml", study);

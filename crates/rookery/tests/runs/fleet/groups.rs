@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::{
     drivers::{STUDY, drivers},
-    fixture::{Fleet, all, ended_as, first, hosts_of, number, on_hosts, only_reason, rows, told},
+    fixture::{
+        Fleet, all, audited, ended_as, first, hosts_of, number, on_hosts, only_reason, rows, told,
+    },
     guests::await_users,
 };
 use crate::common::{Place, code, text};
@@ -125,6 +127,55 @@ fn groups_of_a_trial_on_two_hosts_are_one_trial() {
     });
 }
 
+/// The same groups, which the plan lays on the hosts: three guests of half a CPU on the first, and
+/// the two groups of one CPU on the second.
+fn placed_study() -> String {
+    let named = study("b")
+        .replace("host = \"a\"\n", "")
+        .replace("host = \"b\"\n", "");
+    named
+        .replace(
+            "name = \"apart\"\n",
+            "name = \"apart\"\nhosts = [\"b\", \"a\"]\n",
+        )
+        .replace("name = \"left\"\nguests = 2", "name = \"left\"\nguests = 3")
+}
+
+#[test]
+fn groups_are_laid_on_hosts_by_the_plan_and_stay_there() {
+    on_hosts(Place::among_others, 4, first(2), |fleet| {
+        let lacking = placed_study().replace("[\"b\", \"a\"]", "[\"b\", \"z\"]");
+        let wrong = fleet.run(&lacking, "--guests");
+        let said = text(&wrong.stderr);
+        assert_eq!(code(&wrong), 4, "{said}");
+        assert!(said.contains("lab::group-host"), "{said}");
+
+        let drivers = fleet.hosts.file_of_drivers([2, 3]);
+        fleet.up(&drivers);
+        let mut running = fleet.begin_from(&drivers, &placed_study());
+        running.hear("trial-started", 1);
+        running.kill();
+        fleet.await_agents(4);
+        let resume = ["run", "--resume", "--guests", &fleet.file];
+        let resume = [&resume[..], &["--drivers", &drivers]].concat();
+        let resumed = fleet.hosts.rookery(&resume);
+        assert_eq!(code(&resumed), 0, "{}", text(&resumed.stderr));
+        let run = fleet.place.export();
+        let of_groups = rows(&run, "groups").iter();
+        let placed: Vec<(&str, &str)> = of_groups
+            .map(|group| (group["group"].as_str(), group["host"].as_str()))
+            .map(|(group, host)| (group.unwrap_or(""), host.unwrap_or("")))
+            .collect();
+        assert_eq!(placed, [("left", "b"), ("right", "a"), ("beside", "a")]);
+        let trial = *ended_as(&run, "done").last().expect("a trial that is done");
+        assert_eq!(hosts_of(&run)[&trial], "a, b");
+        assert_eq!(told(&run, "host.b.guests").last(), Some(&"g1 to g3"));
+        assert_eq!(told(&run, "host.a.guests").last(), Some(&"g4 to g5"));
+        audited(&run, 5);
+        fleet.down(&drivers);
+    });
+}
+
 #[test]
 fn a_host_that_is_lost_voids_the_trial_on_all_and_resuming_repeats_it() {
     let place = Place::with_planted_fault_among_others;
@@ -190,6 +241,23 @@ fn groups_on_one_host_are_driven_together_from_one_driver() {
             skew.iter().all(|skew| skew.contains("of 2 threads")),
             "{skew:?}"
         );
+    });
+}
+
+#[test]
+fn groups_in_labs_of_their_own_have_a_tunnel_each() {
+    on_hosts(Place::among_others, 1, drivers(1), |fleet| {
+        // Links of other packets are those of another lab.
+        let study = format!("{}network.mtu = 1400\n", side_by_side());
+        let ran = fleet.run(&study, "--drivers");
+        assert_eq!(code(&ran), 0, "{}", text(&ran.stderr));
+        let run = fleet.place.export();
+        each_group_has_its_users(&run, ["1", "1"]);
+        let packets = told(&run, "network.mtu");
+        for mtu in ["1500", "1400"] {
+            assert!(packets.contains(&mtu), "{packets:?}");
+        }
+        audited(&run, 2);
     });
 }
 

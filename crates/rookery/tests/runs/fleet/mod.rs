@@ -1,5 +1,6 @@
 //! `rookery fleet` on pretend hosts.
 
+mod clocks;
 mod drivers;
 mod fixture;
 mod groups;
