@@ -42,9 +42,9 @@ data! {
     }
 }
 
-/// All comparisons of the points of a study, layout by layout. Of points of one shape (guests, vCPUs
-/// and levels) at several loads, the best is the one of the highest throughput within the limits,
-/// or, where none kept them, of the highest throughput.
+/// All comparisons of the points of a study, layout by layout. Of points of one shape (guests,
+/// vCPUs and levels) at several loads, the best is the one of the highest throughput within the
+/// limits, or, where none kept them, of the highest throughput.
 pub(crate) fn of_points(study: &Study, points: &[PointSummary]) -> Vec<BaselineRatio> {
     let mut found = Vec::new();
     for (layout, baseline) in named(study) {

@@ -125,7 +125,8 @@ data! {
         pub interactions: Vec<Interaction>,
         /// How many interactions were looked at.
         pub interactions_examined: usize,
-        /// Whether some factors were screened: their levels are balanced over a block, never alone in it.
+        /// Whether some factors were screened: their levels are balanced over a block, never alone
+        /// in it.
         pub screened: bool,
         /// Of a screening design: what main effects cannot be told apart from.
         pub aliases: Vec<Aliased>,

@@ -308,9 +308,9 @@ mod tests {
         );
     }
 
-    /// The linear range and the onset of failures of a system whose truth is known: one core of 5 ms
-    /// an order, users who think 250 ms. By mean-value analysis throughput per user is 0.983 of that
-    /// of ten users at 30 users, and 0.844 at 60.
+    /// The linear range and the onset of failures of a system whose truth is known: one core of 5
+    /// ms an order, users who think 250 ms. By mean-value analysis throughput per user is 0.983 of
+    /// that of ten users at 30 users, and 0.844 at 60.
     #[test]
     fn the_facts_of_a_simulated_ladder_are_those_of_its_queue() {
         let mut run = run(&study("1", &[10, 20, 30, 60, 120], 4), &World::PLAIN, 1);

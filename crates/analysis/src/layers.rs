@@ -63,8 +63,8 @@ data! {
     pub struct Layer {
         /// The kind.
         pub kind: GuestKind,
-        /// What executes the instructions of a virtual machine: `KVM` or `TCG`, as it was read back;
-        /// `None` for other kinds.
+        /// What executes the instructions of a virtual machine: `KVM` or `TCG`, as it was read
+        /// back; `None` for other kinds.
         pub accelerator: Option<String>,
         /// Trials that ended well.
         pub trials: usize,
@@ -83,8 +83,8 @@ data! {
         /// Where that time went, us for one operation; `None` where the host did not tell of every
         /// guest in every trial.
         pub parts_us: Option<CpuParts>,
-        /// What the host used beside guests and driver, us for one operation: its kernel's own threads,
-        /// and whatever else ran.
+        /// What the host used beside guests and driver, us for one operation: its kernel's own
+        /// threads, and whatever else ran.
         pub elsewhere_us: Option<Estimate>,
         /// What it costs beyond the layer below, us of CPU for one operation.
         pub tax_us: Option<AddedCost>,

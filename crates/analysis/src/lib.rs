@@ -2,9 +2,9 @@
 //! has found, which demands the measurements show, what follows for layouts and loads that were not
 //! run, and how far to trust it.
 //!
-//! [`Analysis`] is the whole of one run and serialises; [`json_schema`] describes its form. Everything
-//! here reads stored runs and computes; it touches no guest and knows no clock. No sentence is made
-//! here: words are the report's.
+//! [`Analysis`] is the whole of one run and serialises; [`json_schema`] describes its form.
+//! Everything here reads stored runs and computes; it touches no guest and knows no clock. No
+//! sentence is made here: words are the report's.
 
 #![cfg_attr(
     test,

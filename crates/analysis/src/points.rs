@@ -103,8 +103,8 @@ data! {
         pub other_cores: Option<f64>,
         /// Requests per second of all guests to their disks; null where nobody counts them.
         pub disk_requests_per_s: Option<f64>,
-        /// CPUs of all guests that stood still because quotas were used up; null where nobody counts
-        /// them.
+        /// CPUs of all guests that stood still because quotas were used up; null where nobody
+        /// counts them.
         pub throttled_cores: Option<Summary>,
         /// Use of the driver's CPUs, a share.
         pub driver_share: Option<Summary>,

@@ -50,7 +50,8 @@ pub struct MemorySeries {
     pub refaults: Vec<(f64, f64)>,
     /// Pages that the kernel took to free memory, per second; empty where it does not count them.
     pub reclaimed: Vec<(f64, f64)>,
-    /// Share of the time in which a task waited for memory, %; empty where the kernel does not tell.
+    /// Share of the time in which a task waited for memory, %; empty where the kernel does not
+    /// tell.
     pub pressure: Vec<(f64, f64)>,
 }
 

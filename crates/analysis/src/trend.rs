@@ -145,8 +145,8 @@ fn levels(run: &Run, metric: Metric) -> BTreeMap<String, f64> {
     plan.study_points().filter_map(level).collect()
 }
 
-/// The metrics over the runs of a study, in the order of time; a metric that the newest run does not
-/// have is not among them.
+/// The metrics over the runs of a study, in the order of time; a metric that the newest run does
+/// not have is not among them.
 #[must_use]
 pub fn trends(runs: &[RunLevels]) -> Vec<Trend> {
     let mut runs: Vec<&RunLevels> = runs.iter().collect();

@@ -82,8 +82,8 @@ data! {
         pub faulty: usize,
         /// Trials of which it cannot be asked: there was no such thing to check.
         pub not_asked: usize,
-        /// All remarks, trial by trial, faults of a trial before its warnings: its number, whether it
-        /// counts, and the words.
+        /// All remarks, trial by trial, faults of a trial before its warnings: its number, whether
+        /// it counts, and the words.
         pub remarks: Vec<CheckRemark>,
     }
 }
@@ -109,7 +109,8 @@ data! {
         pub lag_p99_us: u64,
         /// Use of its CPUs, a share.
         pub cpu_share: f64,
-        /// Little's law: by how much mean concurrency and arrival rate times mean time differ, a share.
+        /// Little's law: by how much mean concurrency and arrival rate times mean time differ, a
+        /// share.
         pub little_error: f64,
     }
 }
@@ -124,8 +125,8 @@ data! {
         pub most: u32,
         /// Coefficient of variation of orders/min, pooled over the points; `None` without repeats.
         pub variation: Option<f64>,
-        /// The smallest relative change between two points that is found in four of five cases, at the
-        /// fewest repeats; `None` without repeats.
+        /// The smallest relative change between two points that is found in four of five cases, at
+        /// the fewest repeats; `None` without repeats.
         pub detectable: Option<f64>,
     }
 }

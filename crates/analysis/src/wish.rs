@@ -2,8 +2,8 @@
 //! repeats its points still need within the budget, and where the wish was met.
 //!
 //! Everything follows from the plan and the trials that have ended, so that a run that was
-//! interrupted, and the report, come to what the run came to. What is chosen once, the times, stands
-//! in the plan.
+//! interrupted, and the report, come to what the run came to. What is chosen once, the times,
+//! stands in the plan.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -49,8 +49,8 @@ data! {
         pub steady_s: Option<f64>,
         /// Whether pilots chose these times, or are to choose them.
         pub chosen: bool,
-        /// The window that the wish asks for by its pilots, s; null where they cannot tell, and where
-        /// there are none.
+        /// The window that the wish asks for by its pilots, s; null where they cannot tell, and
+        /// where there are none.
         pub wanted_s: Option<f64>,
         /// What each pilot showed.
         pub pilots: Vec<PilotSummary>,
@@ -167,8 +167,8 @@ fn own<'t>(point: &Point, trials: &'t [TrialData]) -> Vec<&'t TrialData> {
     trials.iter().filter(of_point).collect()
 }
 
-/// What the trials that have ended took, s: from the start of their guests to the end of their load,
-/// and the pause after it. What was not measured counts as it was planned.
+/// What the trials that have ended took, s: from the start of their guests to the end of their
+/// load, and the pause after it. What was not measured counts as it was planned.
 #[must_use]
 pub fn spent_s(plan: &Plan, trials: &[TrialData]) -> f64 {
     let ended = trials.iter().filter(|trial| ended(trial));

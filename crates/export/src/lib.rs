@@ -1,9 +1,9 @@
 //! A stored run as tables for other programs.
 //!
-//! [`Table`] is the principal type: its name, its columns with their meaning, and where its rows come
-//! from. [`TABLES`] are all of them, of which [`chosen`] selects; [`dictionary`] describes them for
-//! people. [`write()`] hands their rows, one at a time, to a [`TableWriter`]: [`CsvFiles`], [`JsonDocument`] or [`ParquetFiles`].
-//! No table is ever in memory as a whole.
+//! [`Table`] is the principal type: its name, its columns with their meaning, and where its rows
+//! come from. [`TABLES`] are all of them, of which [`chosen`] selects; [`dictionary`] describes
+//! them for people. [`write()`] hands their rows, one at a time, to a [`TableWriter`]:
+//! [`CsvFiles`], [`JsonDocument`] or [`ParquetFiles`]. No table is ever in memory as a whole.
 
 mod column;
 mod csv;

@@ -153,8 +153,9 @@ impl<'a> Fleet<'a> {
         usable.map(Some)
     }
 
-    /// The agents of these hosts of the file, to perform trials; each must be this very build. An agent that is
-    /// still at work for a controller that is gone is waited for until its lease has ended.
+    /// The agents of these hosts of the file, to perform trials; each must be this very build. An
+    /// agent that is still at work for a controller that is gone is waited for until its lease has
+    /// ended.
     ///
     /// The thread that calls this has to live as long as the agents: their ssh ends with it.
     ///

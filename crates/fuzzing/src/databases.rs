@@ -1,5 +1,5 @@
-//! Any bytes as what a database server says, whatever it is asked: the real clients talk to it over a
-//! socket. Every conversation ends, and nothing of it commands a terminal.
+//! Any bytes as what a database server says, whatever it is asked: the real clients talk to it over
+//! a socket. Every conversation ends, and nothing of it commands a terminal.
 
 use std::{
     io::{Read as _, Write as _},

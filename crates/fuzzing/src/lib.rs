@@ -1,9 +1,9 @@
-//! Targets for fuzzing: every parser of bytes that come from outside, as a function that panics where
-//! a rule is broken.
+//! Targets for fuzzing: every parser of bytes that come from outside, as a function that panics
+//! where a rule is broken.
 //!
-//! [`Target`] is the principal type, [`TARGETS`] are all of them. `cargo xtask fuzz` replays the kept
-//! inputs of `fuzz/corpus` and tries new ones on the stable toolchain; the programs in `fuzz/` hand
-//! the same functions to cargo-fuzz, which follows coverage.
+//! [`Target`] is the principal type, [`TARGETS`] are all of them. `cargo xtask fuzz` replays the
+//! kept inputs of `fuzz/corpus` and tries new ones on the stable toolchain; the programs in `fuzz/`
+//! hand the same functions to cargo-fuzz, which follows coverage.
 
 mod counted;
 mod databases;

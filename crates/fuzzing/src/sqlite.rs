@@ -1,5 +1,5 @@
-//! Any bytes on a line of the server of SQLite: no more read than there is, and one meaning for both
-//! readers of answers.
+//! Any bytes on a line of the server of SQLite: no more read than there is, and one meaning for
+//! both readers of answers.
 
 use rookery_oltp::fuzzing::sqlite_frames;
 

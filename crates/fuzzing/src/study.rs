@@ -1,5 +1,5 @@
-//! Any bytes as a study file: every problem has a line and a help, a valid study survives writing and
-//! planning.
+//! Any bytes as a study file: every problem has a line and a help, a valid study survives writing
+//! and planning.
 
 use rookery_study::{Document, HostFacts, Plan, Problems, Study, render_plan};
 

@@ -123,24 +123,25 @@ pub trait Guest: Send {
         tracing::debug!(guest = self.name(), program, "refused");
         Err(GuestError::in_guest(self.name(), RUN_STEP, why))
     }
-    /// How many of its processes the kernel (of a machine its own) has killed since its start because
-    /// they wanted more memory than its limit; 0 for kinds whose limit is not in force.
+    /// How many of its processes the kernel (of a machine its own) has killed since its start
+    /// because they wanted more memory than its limit; 0 for kinds whose limit is not in force.
     fn memory_kills(&self) -> u64 {
         0
     }
     /// A reader of what is counted of the guest as a machine of its own, by its kernel and from
-    /// outside; `None` for a guest that has no kernel of its own, or does not run. Take it after the
-    /// start.
+    /// outside; `None` for a guest that has no kernel of its own, or does not run. Take it after
+    /// the start.
     fn machine_probe(&self) -> Option<MachineProbe> {
         None
     }
     /// Its data directory as the host sees it. Those of a virtual machine lie on its own disk: the
     /// host sees them as they were at the last
-    /// [`Guest::stop`], and before the first one not at all. Those of a system that runs already are
-    /// not known: its path is empty.
+    /// [`Guest::stop`], and before the first one not at all. Those of a system that runs already
+    /// are not known: its path is empty.
     fn data_dir(&self) -> &Path;
-    /// Where the host finds the [`GuestSpec::sockets`](crate::GuestSpec::sockets) of a guest that runs, at the same paths as
-    /// below its data directory. Those of a virtual machine are led to the host.
+    /// Where the host finds the [`GuestSpec::sockets`](crate::GuestSpec::sockets) of a guest that
+    /// runs, at the same paths as below its data directory. Those of a virtual machine are led to
+    /// the host.
     fn sockets_dir(&self) -> &Path {
         self.data_dir()
     }

@@ -61,8 +61,8 @@ impl Health {
         }
     }
 
-    /// Ask once: a page within `timeout`, a database within `timeout` for each of connecting, sending
-    /// and the answer.
+    /// Ask once: a page within `timeout`, a database within `timeout` for each of connecting,
+    /// sending and the answer.
     ///
     /// # Errors
     /// When it is not healthy.

@@ -24,8 +24,8 @@ pub struct RunDirs {
 /// Name of the directory of clones; the only thing below a run's directory that is ever deleted.
 const CLONES: &str = "clones";
 
-/// Directory in the data of a template that all guests read and none writes: bare guests read that of
-/// the template, containers and machines have it below what they write.
+/// Directory in the data of a template that all guests read and none writes: bare guests read that
+/// of the template, containers and machines have it below what they write.
 pub const SHARED: &str = "rookery-shared";
 
 /// Directory of all clones of a run.

@@ -1,10 +1,10 @@
 //! Tunnels between the network of a lab and a driver on another machine.
 //!
-//! Each end is a VXLAN interface (RFC 7348) inside a namespace of the run: the bridge of the lab has
-//! one as a port, and the driver's threads are in a namespace whose only interface is the other. Its
-//! packets travel between the hosts as UDP, through a socket that belongs to the interface; nothing
-//! else of the hosts' own networks is used or changed, and the namespaces take the interfaces away
-//! with them.
+//! Each end is a VXLAN interface (RFC 7348) inside a namespace of the run: the bridge of the lab
+//! has one as a port, and the driver's threads are in a namespace whose only interface is the
+//! other. Its packets travel between the hosts as UDP, through a socket that belongs to the
+//! interface; nothing else of the hosts' own networks is used or changed, and the namespaces take
+//! the interfaces away with them.
 
 use std::{
     io,
@@ -58,8 +58,8 @@ pub struct LabEnd {
     environment: Vec<(String, String)>,
 }
 
-/// The network of a driver far from the lab, registered as a run of its own; it is removed when this
-/// is dropped, or by whoever cleans its host.
+/// The network of a driver far from the lab, registered as a run of its own; it is removed when
+/// this is dropped, or by whoever cleans its host.
 pub struct DriverNetwork {
     core: LabCore,
 }
@@ -90,8 +90,8 @@ impl Tunnel {
         }
     }
 
-    /// Make the end at the lab whose namespace has this path a port of the lab's bridge. On an error
-    /// nothing is left.
+    /// Make the end at the lab whose namespace has this path a port of the lab's bridge. On an
+    /// error nothing is left.
     ///
     /// # Errors
     /// When the interface cannot be made.
@@ -112,8 +112,8 @@ impl Tunnel {
         Ok(end)
     }
 
-    /// Make the network of the driver at this end, for guests of `run`. What must be kept of it lies
-    /// in `directory`. On an error nothing is left.
+    /// Make the network of the driver at this end, for guests of `run`. What must be kept of it
+    /// lies in `directory`. On an error nothing is left.
     ///
     /// # Errors
     /// When the namespace or the interface cannot be made.
@@ -153,8 +153,8 @@ impl Tunnel {
     /// The label of the driver's network: another than that of the guests, whose lab may be on the
     /// same host.
     fn driver_label(self, run: &RunId) -> Result<RunId, GuestError> {
-        // Ids of runs are seven letters and digits, and may have ten. A further lab of a run has one
-        // more than the run, of which none is `r`.
+        // Ids of runs are seven letters and digits, and may have ten. A further lab of a run has
+        // one more than the run, of which none is `r`.
         let mark = if run.to_string().len() > 7 { "" } else { "r" };
         RunId::try_from(format!("{run}{mark}{:02x}", self.driver)).map_err(|error| {
             GuestError::in_lab("naming the network of a driver", io::Error::other(error))

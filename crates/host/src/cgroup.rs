@@ -117,8 +117,8 @@ impl Cgroups {
         Some(self.v1.get(controller).or(self.v2.as_ref())?.join(group))
     }
 
-    /// Directory of a group of version 2, whatever controllers are in force there; `None` when it is
-    /// not mounted.
+    /// Directory of a group of version 2, whatever controllers are in force there; `None` when it
+    /// is not mounted.
     #[must_use]
     pub fn unified(&self, group: &str) -> Option<PathBuf> {
         Some(self.v2.as_ref()?.join(group))

@@ -1,5 +1,5 @@
-//! Holding a process to CPUs, memory nodes, CPU time and memory, by a control group of its own. (What runs
-//! in containers is held by runc.)
+//! Holding a process to CPUs, memory nodes, CPU time and memory, by a control group of its own.
+//! (What runs in containers is held by runc.)
 
 use std::{
     fs, io,

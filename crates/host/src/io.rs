@@ -17,7 +17,8 @@ use crate::{cgroup::Cgroups, error::HostError};
 /// Number of a block device: major and minor.
 pub type Device = (u32, u32);
 
-/// Names of the limits, in the order of [`IoLimits::named`]: ours, the file of version 1, the key of version 2.
+/// Names of the limits, in the order of [`IoLimits::named`]: ours, the file of version 1, the key
+/// of version 2.
 const NAMES: [(&str, &str, &str); 4] = [
     ("read_iops", "blkio.throttle.read_iops_device", "riops"),
     ("write_iops", "blkio.throttle.write_iops_device", "wiops"),

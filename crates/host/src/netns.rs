@@ -86,7 +86,8 @@ pub fn make_netns<T: Send>(
     made
 }
 
-/// Run `work` on a thread in a network namespace that has no name, and is gone when the work is done.
+/// Run `work` on a thread in a network namespace that has no name, and is gone when the work is
+/// done.
 ///
 /// # Errors
 /// When the caller is not root, or the work panics.

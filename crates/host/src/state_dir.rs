@@ -57,8 +57,8 @@ impl StateDir {
         &self.base
     }
 
-    /// Make the directory and wait for its lock, for three minutes at most. It may be removed by the
-    /// holder before us, so look twice.
+    /// Make the directory and wait for its lock, for three minutes at most. It may be removed by
+    /// the holder before us, so look twice.
     ///
     /// # Errors
     /// When it cannot be made, others may write to it, or another process keeps the lock.

@@ -87,8 +87,8 @@ const CHANGED_STUDY: &str = "the study file has changed since the run began; the
                              the study as it was (`rookery run STUDY` begins a new one)";
 
 impl Conductor<'_> {
-    /// Make a new run of `study` (read from `file`) and conduct it. `files` are those that the study
-    /// names; a run goes on only with the same.
+    /// Make a new run of `study` (read from `file`) and conduct it. `files` are those that the
+    /// study names; a run goes on only with the same.
     ///
     /// # Errors
     /// When the run cannot be made, or something fails that does not concern one trial alone.
@@ -135,9 +135,9 @@ impl Conductor<'_> {
         self.conduct(&dir, &mut store, &header)
     }
 
-    /// Go on with the run in `directory`: finished trials are kept, all others are run, by the study
-    /// as it was at the begin. `study_now` is the text of the file that stands for the run now, if
-    /// it was named by one: that it differs is reported and noted.
+    /// Go on with the run in `directory`: finished trials are kept, all others are run, by the
+    /// study as it was at the begin. `study_now` is the text of the file that stands for the run
+    /// now, if it was named by one: that it differs is reported and noted.
     ///
     /// # Errors
     /// As [`Conductor::start`]; also when `directory` is no run.

@@ -21,8 +21,8 @@ struct Disk<'a> {
 /// the plan has checked.
 ///
 /// # Errors
-/// When a directory is not there, or its file system has too little room; when a block device is too
-/// small, in use, or holds what is not ours.
+/// When a directory is not there, or its file system has too little room; when a block device is
+/// too small, in use, or holds what is not ours.
 pub(crate) fn check(estimate: &Estimate, runs: Option<&Path>) -> Result<(), LabError> {
     for (device, mib) in &estimate.devices_mib {
         // Given back at once, and nothing is written.

@@ -1,5 +1,5 @@
-//! What a run does beyond its first plan: trials with the times that pilots have chosen, more repeats
-//! where intervals are wide, then its searches, probe by probe.
+//! What a run does beyond its first plan: trials with the times that pilots have chosen, more
+//! repeats where intervals are wide, then its searches, probe by probe.
 //!
 //! Nothing of it is kept beside the store: what comes next follows from the plan and the trials
 //! that have ended, so that a resumed run goes on as if it had never stopped.

@@ -46,8 +46,8 @@ pub struct Rehearsal {
 
 impl Conductor<'_> {
     /// Let the guests of every point of the plan come up and go, `rounds` times; each round of a
-    /// point is reported to `tell`. With `no_database` LAMP guests are Apache and PHP alone. Nothing is
-    /// kept.
+    /// point is reported to `tell`. With `no_database` LAMP guests are Apache and PHP alone.
+    /// Nothing is kept.
     ///
     /// # Errors
     /// When guests cannot be made, do not become healthy, or do not answer.

@@ -230,8 +230,8 @@ fn safe_stem(stem: &str) -> String {
     }
 }
 
-/// Write `text` to `path` so that a reader sees the old file or the new one, never half of one. What
-/// somebody has put in the way, a link too, is replaced and not written to.
+/// Write `text` to `path` so that a reader sees the old file or the new one, never half of one.
+/// What somebody has put in the way, a link too, is replaced and not written to.
 ///
 /// # Errors
 /// When the disk refuses.

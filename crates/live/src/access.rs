@@ -156,8 +156,9 @@ impl Access {
         format!("rookery-live-{}", self.address.port())
     }
 
-    /// Whether a `Host` is ours: `localhost`, the name of the certificate or the address itself. One that listens on all
-    /// addresses answers under each of them; a name that another site can point here is none.
+    /// Whether a `Host` is ours: `localhost`, the name of the certificate or the address itself.
+    /// One that listens on all addresses answers under each of them; a name that another site can
+    /// point here is none.
     fn is_own(&self, host: &str) -> bool {
         let port = self.address.port();
         let plain_port = if self.secure { 443 } else { 80 };

@@ -335,8 +335,8 @@ impl Library {
         state.sorted = false;
     }
 
-    /// Compute the answers of ended runs that are not known yet. While a run is under way nothing is
-    /// computed that is not asked for: it would be measured with it.
+    /// Compute the answers of ended runs that are not known yet. While a run is under way nothing
+    /// is computed that is not asked for: it would be measured with it.
     fn answer(&self) {
         loop {
             let next = {

@@ -6,8 +6,8 @@
 //! ledger check. [`DbSession`] is a terminal's connection. The functions block; each brings its own
 //! runtime, and its threads end with it.
 //!
-//! [`run_statements`] is the same for a workload whose statements are data; [`set_up`] makes its tables
-//! and [`count_records`] looks into them.
+//! [`run_statements`] is the same for a workload whose statements are data; [`set_up`] makes its
+//! tables and [`count_records`] looks into them.
 
 #![cfg_attr(
     test,

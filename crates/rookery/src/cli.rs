@@ -245,8 +245,8 @@ pub(crate) struct RunArgs {
     /// repeatable
     #[arg(long, value_name = "ADDRESS/PREFIX")]
     pub(crate) confirm_network: Vec<GuestNet>,
-    /// The system at this address, which is not this machine, may be loaded (`target` of `[stack]`);
-    /// repeatable
+    /// The system at this address, which is not this machine, may be loaded (`target` of
+    /// `[stack]`); repeatable
     #[arg(long, value_name = "IP")]
     pub(crate) confirm_target: Vec<IpAddr>,
     /// Perform trials side by side on the hosts of this file, which `rookery fleet up` has made
@@ -257,9 +257,9 @@ pub(crate) struct RunArgs {
     /// says `driver = "elsewhere"` in [host]
     #[arg(long, value_name = "HOSTS.toml", conflicts_with = "spread")]
     pub(crate) drivers: Option<PathBuf>,
-    /// Keep the guests on the hosts of this file, which `rookery fleet up` has made ready, and drive
-    /// their users from this machine or those of --drivers; the study says `driver = "elsewhere"` in
-    /// its section `host`
+    /// Keep the guests on the hosts of this file, which `rookery fleet up` has made ready, and
+    /// drive their users from this machine or those of --drivers; the study says `driver =
+    /// "elsewhere"` in its section `host`
     #[arg(
         long,
         value_name = "HOSTS.toml",
@@ -305,8 +305,8 @@ pub(crate) struct RehearseArgs {
     /// repeatable
     #[arg(long, value_name = "ADDRESS/PREFIX")]
     pub(crate) confirm_network: Vec<GuestNet>,
-    /// The system at this address, which is not this machine, may be loaded (`target` of `[stack]`);
-    /// repeatable
+    /// The system at this address, which is not this machine, may be loaded (`target` of
+    /// `[stack]`); repeatable
     #[arg(long, value_name = "IP")]
     pub(crate) confirm_target: Vec<IpAddr>,
     #[command(flatten)]

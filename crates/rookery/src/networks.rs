@@ -1,5 +1,5 @@
-//! Networks of the host on which guests get addresses: only by the user's word, as every target that
-//! is not this machine.
+//! Networks of the host on which guests get addresses: only by the user's word, as every target
+//! that is not this machine.
 
 use rookery_study::{
     Plan,

@@ -18,8 +18,8 @@ use crate::{
 /// What an OCI layout directory says of all else in it, by digest.
 const INDEX: &str = "index.json";
 
-/// The files of a study that was read from `path`, or is built in (`None`), and the container images
-/// of its plan. What cannot be read is left to those who need it.
+/// The files of a study that was read from `path`, or is built in (`None`), and the container
+/// images of its plan. What cannot be read is left to those who need it.
 pub(crate) fn of_study(document: &Document, plan: &Plan, path: Option<&Path>) -> Vec<StudyFile> {
     let directory = path.map(directory_of);
     let secret = secret_files(plan);

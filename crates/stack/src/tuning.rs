@@ -1,8 +1,8 @@
 //! Tunings of servers as data: named sets of settings, each with its reason.
 //!
 //! The sets are the files of `stacks/lamp/tunings` and `stacks/database`, a [`Family`] for each
-//! stack. [`Tuned::evaluate`] evaluates one for the shape of a guest and lays single settings of a study
-//! over it.
+//! stack. [`Tuned::evaluate`] evaluates one for the shape of a guest and lays single settings of a
+//! study over it.
 
 mod family;
 mod file;

@@ -6,10 +6,11 @@
 //!
 //! mean +- t(0.975, b-1) s_b / sqrt(b). Source: Law, "Simulation Modeling and Analysis", chapter 9.
 //!
-//! [`BatchMeans::from_series`] takes 20 batches, and fewer but longer ones while their means still depend on
-//! each other. Batches of a short window keep some dependence that no test sees, so it widens the
-//! interval by what a series of the same lag-1 correlation would lack; of simulated series 94 to 96
-//! % of the intervals then hold the true mean, where plain ones hold it in as few as 83 %.
+//! [`BatchMeans::from_series`] takes 20 batches, and fewer but longer ones while their means still
+//! depend on each other. Batches of a short window keep some dependence that no test sees, so it
+//! widens the interval by what a series of the same lag-1 correlation would lack; of simulated
+//! series 94 to 96 % of the intervals then hold the true mean, where plain ones hold it in as few
+//! as 83 %.
 //!
 //! The interval holds for this one trial only; with repeats, show the interval between repeats
 //! ([`Summary`](crate::Summary)) instead. To use it: hand in the seconds of the window (throughput,

@@ -7,8 +7,8 @@
 //! the same interval; store the seed beside it.
 //!
 //! Below ten repeats in a lot such intervals are too narrow ([`Bootstrap::too_narrow`]): show
-//! [`Ratio::between`](crate::Ratio::between) (Fieller) there, and this one where a lot is larger or the
-//! statistic has no formula.
+//! [`Ratio::between`](crate::Ratio::between) (Fieller) there, and this one where a lot is larger or
+//! the statistic has no formula.
 
 use rookery_cast::truncate_usize;
 use rookery_workload::random::{RandomSource as _, SplitMix64};
@@ -77,8 +77,8 @@ impl Bootstrap {
         })
     }
 
-    /// The ratio of the means of two independent lots; `None` as for [`Self::resample`], or when the
-    /// mean of the denominator is not positive.
+    /// The ratio of the means of two independent lots; `None` as for [`Self::resample`], or when
+    /// the mean of the denominator is not positive.
     ///
     /// The speed-up of several guests over one is the ratio of their throughputs.
     #[must_use]

@@ -3,8 +3,8 @@
 //!
 //! Each gives remarks: a [`Remark::Fault`] voids the trial, as those of
 //! [`faults`](crate::faults::faults) do, a [`Remark::Warning`] is what a reader should know.
-//! [`trial_checks`](crate::trial_checks) applies all that follow from what is stored of a trial; clocks are the matter of
-//! whoever conducts it.
+//! [`trial_checks`](crate::trial_checks) applies all that follow from what is stored of a trial;
+//! clocks are the matter of whoever conducts it.
 //!
 //! Limits are those of established drivers: mix within 2 percentage points of its target (Faban),
 //! clocks of nodes within 10 ms (Faban), buffers that grow by less than 10 %.

@@ -4,8 +4,8 @@ use rookery_workload::Window;
 
 use crate::{KernelCount, KernelCounter, checks::Remark};
 
-/// Share of a rate limit from which on it is said to bound a guest. Interfaces count a packet before
-/// it is cut, without the headers of its pieces, which the limit counts too.
+/// Share of a rate limit from which on it is said to bound a guest. Interfaces count a packet
+/// before it is cut, without the headers of its pieces, which the limit counts too.
 const REACHED: f64 = 0.9;
 /// The interface of a guest that has a network of its own.
 pub(crate) const INTERFACE: &str = "eth0";

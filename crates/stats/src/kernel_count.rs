@@ -128,8 +128,8 @@ counters! {
     SentPackets = "sent_packets",
     /// Packets that were dropped or damaged in sending.
     SentDropped = "sent_dropped",
-    /// Time of a fixed calculation on a CPU, before the load. Not counted by the kernel: it says how
-    /// fast the CPU was.
+    /// Time of a fixed calculation on a CPU, before the load. Not counted by the kernel: it says
+    /// how fast the CPU was.
     FixedWorkBefore = "fixed_work_before_ns",
     /// Time of the same calculation after the load.
     FixedWorkAfter = "fixed_work_after_ns",

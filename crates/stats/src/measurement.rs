@@ -232,8 +232,8 @@ pub struct MemoryRates {
     pub major_faults_per_s: f64,
     /// Pages that were read again soon after they had been dropped, per second.
     pub refaults_per_s: f64,
-    /// What the kernel did to free memory; `None` where it does not count that, as in control groups
-    /// of version 1.
+    /// What the kernel did to free memory; `None` where it does not count that, as in control
+    /// groups of version 1.
     pub reclaim: Option<ReclaimRates>,
     /// How long tasks waited for memory; `None` where the kernel does not tell.
     pub pressure: Option<PressureShares>,

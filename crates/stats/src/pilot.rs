@@ -1,13 +1,13 @@
 //! What a pilot, one trial that is longer than the others, says of how long these must be.
 //!
 //! A wish for an interval ("throughput within 2 %") is one for times: users must settle before
-//! anything is measured, and the window must be long enough that its mean lies within the wish. Both
-//! follow from the seconds of a pilot. How long to settle is where [`steady_from`] finds it steady
-//! ([`settle_s`]). How long to measure follows from the interval of the pilot's own window
-//! ([`Window::of_mean`], [`Window::of_percentile`]): it shrinks with the root of the length, so that
-//! a window of T (h / d)^2 has half of its interval at d, where one of T has it at h. The window is
-//! then such that a single trial meets the wish within itself; how trials differ from each other is
-//! what repeats are for ([`adaptive`](crate::adaptive)).
+//! anything is measured, and the window must be long enough that its mean lies within the wish.
+//! Both follow from the seconds of a pilot. How long to settle is where [`steady_from`] finds it
+//! steady ([`settle_s`]). How long to measure follows from the interval of the pilot's own window
+//! ([`Window::of_mean`], [`Window::of_percentile`]): it shrinks with the root of the length, so
+//! that a window of T (h / d)^2 has half of its interval at d, where one of T has it at h. The
+//! window is then such that a single trial meets the wish within itself; how trials differ from
+//! each other is what repeats are for ([`adaptive`](crate::adaptive)).
 //!
 //! The interval of the pilot allows for seconds that are alike ([`BatchMeans`]). That a lab should
 //! choose its times by such tests, and say where they fail, is the idea of Kogias, Mallon, Bugnion,
@@ -38,8 +38,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// For the mean of a series of steady seconds to lie within `share` of itself, 0 < `share`, with
-    /// 95 %. `None` of fewer than six seconds, or where the mean is 0.
+    /// For the mean of a series of steady seconds to lie within `share` of itself, 0 < `share`,
+    /// with 95 %. `None` of fewer than six seconds, or where the mean is 0.
     ///
     /// ```
     /// use rookery_stats::pilot::Window;
@@ -60,8 +60,8 @@ impl Window {
     }
 
     /// For a percentile that was found in `seconds`, with the bounds that its ranks give it, to lie
-    /// within `share` of itself. `None` where one of its ends is not bounded: the tail is too thin to
-    /// say anything of it.
+    /// within `share` of itself. `None` where one of its ends is not bounded: the tail is too thin
+    /// to say anything of it.
     #[must_use]
     pub fn of_percentile(found: &PercentilePoint, seconds: f64, share: f64) -> Option<Self> {
         let (low, high) = (found.low_us?, found.high_us?);

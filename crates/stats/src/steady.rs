@@ -3,8 +3,8 @@
 //! Fixed phases decide what is measured, so that trials can be compared; this only judges.
 //! [`judge`] takes the seconds of settling and window together and gives a list of [`Finding`]s: a
 //! finding that is [`serious`](Finding::serious) voids the trial, the others are warnings. The
-//! parts ([`Mser5`], [`Drift`], [`halves_differ`]) can be used by themselves. [`steady_from`] says the
-//! same of a trial that is to show how long others must settle.
+//! parts ([`Mser5`], [`Drift`], [`halves_differ`]) can be used by themselves. [`steady_from`] says
+//! the same of a trial that is to show how long others must settle.
 //!
 //! MSER-5: White, "An effective truncation heuristic for bias reduction in simulation output",
 //! Simulation 69 (1997) 323; White, Cobb, Spratt, WSC 2000.

@@ -35,8 +35,8 @@
 //! back. Seeds are text, because SQLite has no unsigned 64-bit integers. `levels` names a point's
 //! level of each factor, as in `stack.tuning=stock; host.settings=none`.
 //!
-//! Where the guests of a point differ, `vcpus`, `memory_mib` and `database` of `points` are those of
-//! its first group; the plan has each.
+//! Where the guests of a point differ, `vcpus`, `memory_mib` and `database` of `points` are those
+//! of its first group; the plan has each.
 //!
 //! `part` is the place of a group of guests in its point, from 0; points without groups have part 0
 //! alone. Tiers, which have no users, have no rows in `measurements`, `guests` and `verdicts`.
@@ -44,8 +44,8 @@
 //! `search` names the search that tried a point, NULL for a point of the study itself. The plan may
 //! grow while a run is under way: searches and repeats for an interval append points and trials.
 //!
-//! `PRAGMA application_id` is [`APPLICATION_ID`], `PRAGMA user_version` is [`VERSION`]. A store of an
-//! older version is brought forward by the migrations (`migrations`), one of a newer version is
+//! `PRAGMA application_id` is [`APPLICATION_ID`], `PRAGMA user_version` is [`VERSION`]. A store of
+//! an older version is brought forward by the migrations (`migrations`), one of a newer version is
 //! refused.
 
 use std::{

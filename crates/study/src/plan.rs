@@ -115,8 +115,8 @@ impl Level {
         short(&self.key)
     }
 
-    /// What it says where levels are listed: `tuning=modern`; of a limit on I/O, which is a model of
-    /// a slower disk and no disk, `limited to 150 writes/s`.
+    /// What it says where levels are listed: `tuning=modern`; of a limit on I/O, which is a model
+    /// of a slower disk and no disk, `limited to 150 writes/s`.
     ///
     /// ```
     /// use rookery_study::Level;
@@ -334,8 +334,8 @@ impl<'p> PlannedGuest<'p> {
 }
 
 impl Point {
-    /// What expressions may ask of a guest, in a point of `study`. The users of an open load are the
-    /// visitors that may be present.
+    /// What expressions may ask of a guest, in a point of `study`. The users of an open load are
+    /// the visitors that may be present.
     pub(crate) fn variables(&self, study: &Study) -> Variables {
         let group = self.only_group();
         Variables {
@@ -775,8 +775,8 @@ impl Plan {
         other.unwrap_or(load.steady)
     }
 
-    /// Whether a search over memory made a point: its guests have other memory than its variant says,
-    /// so that it stands for no other load of it.
+    /// Whether a search over memory made a point: its guests have other memory than its variant
+    /// says, so that it stands for no other load of it.
     #[must_use]
     pub fn varies_memory(&self, point: &Point) -> bool {
         let mut searches = self.searches.iter();

@@ -56,8 +56,8 @@ pub fn reference() -> String {
     out
 }
 
-/// The reference of one table, written `load` or `[load]`, or of the tables with a key of this name;
-/// nothing where there is none.
+/// The reference of one table, written `load` or `[load]`, or of the tables with a key of this
+/// name; nothing where there is none.
 #[must_use]
 pub fn reference_of(table: &str) -> Option<String> {
     let wanted = table.trim_matches(['[', ']']);

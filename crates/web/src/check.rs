@@ -13,7 +13,8 @@ use crate::{
 /// A receive takes at most so much at once; a head must fit.
 const MOST_HEADER_BYTES: usize = 64 * 1024;
 
-/// Everything that can be known before a thread starts. The threads are to carry `part` of the load.
+/// Everything that can be known before a thread starts. The threads are to carry `part` of the
+/// load.
 pub(crate) fn config(config: &Config, part: Part) -> Result<(), DriverError> {
     let refuse = |what: &str, help| {
         let what = what.to_owned();

@@ -35,8 +35,8 @@ impl Recording {
 #[error("what a driver recorded is not of this load")]
 pub struct ForeignRecording;
 
-/// Merges what several drivers recorded of the load of `config`, whose CPUs are those of all. Counts
-/// and histograms are those that one driver with as many threads would have.
+/// Merges what several drivers recorded of the load of `config`, whose CPUs are those of all.
+/// Counts and histograms are those that one driver with as many threads would have.
 ///
 /// # Errors
 /// When a recording is of other guests, operations or times, as only a program can send that is not

@@ -1,8 +1,8 @@
 //! The register of a thread's users: what each is doing now, and until when it may.
 //!
 //! One row per user. It gives every request its time limit without a timer of its own (a sweep
-//! every [`SWEEP`](rookery_driver::SWEEP) wakes those that are overdue), and it tells at the end which
-//! operations were left unfinished.
+//! every [`SWEEP`](rookery_driver::SWEEP) wakes those that are overdue), and it tells at the end
+//! which operations were left unfinished.
 
 use std::task::{Context, Poll, Waker};
 

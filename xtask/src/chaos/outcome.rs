@@ -17,8 +17,8 @@ pub(super) struct Outcome {
 /// busy, which no interruption did.
 const SILENT: &str = "silent";
 
-/// Check the export of a run. `children_killed` is how many processes of guests were killed: no more
-/// trials may have failed, but for those whose guests were silent.
+/// Check the export of a run. `children_killed` is how many processes of guests were killed: no
+/// more trials may have failed, but for those whose guests were silent.
 ///
 /// # Errors
 /// What does not hold.

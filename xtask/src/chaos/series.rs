@@ -23,8 +23,8 @@ use super::{
 const KILLS_OF_A_RUN: u32 = 12;
 /// Exit codes of a controller that was let go on to its end: done, only void trials, limits missed.
 pub(super) const ENDS: [i32; 3] = [0, 6, 7];
-/// The exit code where a point has no valid trial, and one that failed: an end like the others where
-/// a process of a guest or a builder was killed, and the other trials of the point were void.
+/// The exit code where a point has no valid trial, and one that failed: an end like the others
+/// where a process of a guest or a builder was killed, and the other trials of the point were void.
 const GUEST_FAILED: i32 = 5;
 /// The settings of the host that [`RunKind::Settings`] holds are read by this.
 const AUDIT: [&str; 4] = ["host", "audit", "--profile", "throughput"];

@@ -113,7 +113,8 @@ fn followed(mut command: Command, began: Instant) -> io::Result<(ExitStatus, Slo
     let (send, received) = mpsc::channel();
     thread::spawn(move || send.send(passed_on(output)));
     let status = wait(&mut child, began)?;
-    // A process that a test has left holds its end open; that it is there is told at the end of all.
+    // A process that a test has left holds its end open; that it is there is told at the end of
+    // all.
     let slowest = received.recv_timeout(TELL).unwrap_or_default();
     Ok((status, slowest))
 }

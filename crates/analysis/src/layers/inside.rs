@@ -9,8 +9,8 @@ use crate::{mean::mean, schema::data};
 const NEAR_S: f64 = 10.0;
 
 data! {
-    /// Both accounts over about the measured window, of all machines of a trial together; means over
-    /// trials.
+    /// Both accounts over about the measured window, of all machines of a trial together; means
+    /// over trials.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct Inside {
         /// Cores that their kernels say they used.
@@ -19,15 +19,16 @@ data! {
         pub vcpu_cores: f64,
         /// Cores that the host counts for the whole of their emulators.
         pub emulator_cores: f64,
-        /// Cores that their kernels missed: a vCPU was ready, and the host ran something else. Under
-        /// TCG nobody tells them, and it is 0.
+        /// Cores that their kernels missed: a vCPU was ready, and the host ran something else.
+        /// Under TCG nobody tells them, and it is 0.
         pub steal_cores: f64,
-        /// Cores' worth of time in which, as the host saw it, a vCPU thread was ready and did not run.
+        /// Cores' worth of time in which, as the host saw it, a vCPU thread was ready and did not
+        /// run.
         pub wait_cores: f64,
         /// Cores' worth of time in which a vCPU waited for its disk.
         pub iowait_cores: f64,
-        /// Memory of one machine that its kernel could have given out at the end, as a share of all it
-        /// has.
+        /// Memory of one machine that its kernel could have given out at the end, as a share of all
+        /// it has.
         pub available_share: f64,
         /// Memory that the balloon leaves one machine, MiB.
         pub balloon_mib: f64,

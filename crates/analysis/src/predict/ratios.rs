@@ -96,7 +96,8 @@ impl Ratios {
         }
     }
 
-    /// Whether the model's own percentile of the unit of work was near the measured one at every load.
+    /// Whether the model's own percentile of the unit of work was near the measured one at every
+    /// load.
     pub(crate) fn model_holds(&self, percentile: f64) -> bool {
         self.by_model.contains(&percentile)
     }

@@ -16,8 +16,8 @@ pub(crate) struct Population {
 impl Population {
     /// X (R + Z), where X = acts that ended inside the window, well or not, over its length; R =
     /// mean time of the acts that were started in it; Z = mean time from the end of an act to the
-    /// start of the next ([`Waits::mean_s`]); acts of several kinds are summed. `active` = time that
-    /// users were active inside the window.
+    /// start of the next ([`Waits::mean_s`]); acts of several kinds are summed. `active` = time
+    /// that users were active inside the window.
     ///
     /// Source: J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations
     /// Research 9 (1961), in its closed form.
@@ -43,8 +43,8 @@ impl Population {
     }
 
     /// X R and the acts that were under way on average, of an open load; `busy` = time that
-    /// visitors spent in acts inside the window. Few acts are under way at once, so that one long act
-    /// at an end of the window may be a tenth of all: what the ends cut is put right
+    /// visitors spent in acts inside the window. Few acts are under way at once, so that one long
+    /// act at an end of the window may be a tenth of all: what the ends cut is put right
     /// ([`OperationRecord::under_way_s`]).
     pub(crate) fn from_acts(window: Span, acts: &[&OperationRecord], busy: Nanos) -> Self {
         let window_s = seconds(window.length());

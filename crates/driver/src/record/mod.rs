@@ -1,9 +1,9 @@
 //! What a driver thread writes down about each guest.
 //!
-//! A [`Recorder`] belongs to one thread and one guest; those of all threads, and of several drivers,
-//! are merged after the end ([`merge`]). Times of the measured window decide what counts: a success that
-//! completes inside it is throughput, an operation that starts inside it is followed to its end and
-//! gives the response times.
+//! A [`Recorder`] belongs to one thread and one guest; those of all threads, and of several
+//! drivers, are merged after the end ([`merge`]). Times of the measured window decide what counts:
+//! a success that completes inside it is throughput, an operation that starts inside it is followed
+//! to its end and gives the response times.
 
 mod arrivals;
 pub(crate) mod blob;

@@ -138,8 +138,8 @@ impl OperationRecord {
         self.late += timing.sent.saturating_sub(timing.intended);
     }
 
-    /// Still under way at `now`. One that `started_inside` is a failure whose time so far bounds the
-    /// percentiles from below.
+    /// Still under way at `now`. One that `started_inside` is a failure whose time so far bounds
+    /// the percentiles from below.
     pub(crate) fn unfinished(
         &mut self,
         window: Span,

@@ -40,8 +40,8 @@ pub trait Bus: Send + Sync {
     /// When the connection is closed and everything that came before was received.
     fn receive(&self, within: Duration) -> Result<Option<Frame>, BusError>;
 
-    /// For how long nothing was heard of the other end although it could have been, by what this end
-    /// knows; `heard` is when something was heard last.
+    /// For how long nothing was heard of the other end although it could have been, by what this
+    /// end knows; `heard` is when something was heard last.
     fn silence(&self, heard: Instant) -> Duration {
         heard.elapsed()
     }

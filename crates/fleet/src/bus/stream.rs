@@ -1,5 +1,5 @@
-//! A bus over two streams of bytes: standard input and output of an agent, and of the ssh that leads
-//! to it.
+//! A bus over two streams of bytes: standard input and output of an agent, and of the ssh that
+//! leads to it.
 
 use std::{
     io::{self, Read, Write},

@@ -131,8 +131,8 @@ pub fn check_swap(asked: Swap, directory: Option<&Path>) -> Result<(), GuestErro
     nothing_missing(Kind::Container, "to swap their memory, ", missing)
 }
 
-/// Whether this host can give guests of a lab of this shape the network that it asks for, with their
-/// packets handled on these CPUs (none = as the kernel has it). Changes nothing.
+/// Whether this host can give guests of a lab of this shape the network that it asks for, with
+/// their packets handled on these CPUs (none = as the kernel has it). Changes nothing.
 ///
 /// # Errors
 /// Everything that is missing, at once, each with what to do about it.

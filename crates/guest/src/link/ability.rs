@@ -12,8 +12,8 @@ use crate::host_check::Lack;
 const VHOST: &str = "/dev/vhost-net";
 
 /// What this host lacks to link guests of such a shape, with their packets handled on these CPUs.
-/// Nothing of the host is changed: a link is made between two network namespaces that have no names,
-/// and goes with them.
+/// Nothing of the host is changed: a link is made between two network namespaces that have no
+/// names, and goes with them.
 pub(crate) fn missing(shape: &LabShape, packet_cpus: &[u32]) -> Vec<Lack> {
     match shape {
         LabShape::Container(shape) => missing_for_link(AskedLink { shape, packet_cpus }),

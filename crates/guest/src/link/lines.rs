@@ -99,8 +99,8 @@ fn back_end(mtu: u32, number: u16, lab: &str) -> io::Result<(String, String)> {
     ))
 }
 
-/// Both ends of a tunnel through the pair: in the guest's namespace and in the lab's. Each guest has
-/// a network identifier of its own. The ends of the pair have addresses that nothing else has.
+/// Both ends of a tunnel through the pair: in the guest's namespace and in the lab's. Each guest
+/// has a network identifier of its own. The ends of the pair have addresses that nothing else has.
 fn tunnel(mtu: u32, number: u16, address: Ipv4Addr) -> (String, String) {
     let [_, _, high, low] = address.octets();
     let far = Ipv4Addr::new(10, 78, high, low);

@@ -1,13 +1,14 @@
 //! The link between a container and the bridge of its lab: how it is made, set, and read back.
 //!
-//! Every link begins as a pair of `veth` interfaces, one end in the guest's namespace and the other,
-//! `v1` for the first guest, in the lab's. The guest's own interface is always `eth0`; where it is
-//! made on top of the pair, the guest's end of the pair is `u0`. All but the lab's end lies in the
-//! guest's namespace, and what else is in the lab's depends on that end, so that nothing of a link
-//! outlives its guest.
+//! Every link begins as a pair of `veth` interfaces, one end in the guest's namespace and the
+//! other, `v1` for the first guest, in the lab's. The guest's own interface is always `eth0`; where
+//! it is made on top of the pair, the guest's end of the pair is `u0`. All but the lab's end lies
+//! in the guest's namespace, and what else is in the lab's depends on that end, so that nothing of
+//! a link outlives its guest.
 //!
 //! Where tiers have a network of their own, every guest has a second pair: `eth1` in its namespace,
-//! and `b1` for the first guest, a port of the bridge `br1`. A guest of a tier has its address there.
+//! and `b1` for the first guest, a port of the bridge `br1`. A guest of a tier has its address
+//! there.
 
 mod ability;
 mod base;

@@ -158,9 +158,9 @@ pub struct GuestSpec {
     pub health: Health,
     /// Files that are written before each start, in place of those of the start before.
     pub files: Vec<GuestFile>,
-    /// User and group of the first process of a container or machine, which then has no capability; `None` = root,
-    /// with the least set. `/tmp`, `/run` and `/dev/shm` are open to every user. Bare guests ignore
-    /// it: they are whoever made them.
+    /// User and group of the first process of a container or machine, which then has no capability;
+    /// `None` = root, with the least set. `/tmp`, `/run` and `/dev/shm` are open to every user.
+    /// Bare guests ignore it: they are whoever made them.
     pub user: Option<GuestUser>,
     /// Unix sockets of the service below its data directory (plain components, as in `mysql.sock`)
     /// by which the host talks to it, see

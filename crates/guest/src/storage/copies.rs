@@ -1,8 +1,8 @@
 //! Mounts of a volume in mount namespaces of others.
 //!
 //! A mount namespace begins with a copy of each mount that there is, whoever made it. One that is
-//! copied while a volume is mounted, by any program of the host, keeps the volume in use for as long
-//! as it lives, unless the copies are taken out of it.
+//! copied while a volume is mounted, by any program of the host, keeps the volume in use for as
+//! long as it lives, unless the copies are taken out of it.
 
 use std::{
     collections::BTreeSet,

@@ -1,9 +1,9 @@
 //! What a layer held when it was whole, as one digest, so that a change since is found out.
 //!
 //! Of every entry of the tree its place, kind, mode, owner, size and time of last change go into
-//! the digest, and where a link leads. Contents do not: a database of gigabytes would have to be read
-//! before every trial. Who writes to a file changes its time; who sets that back on purpose may
-//! write to the template as its owner, and owners are trusted.
+//! the digest, and where a link leads. Contents do not: a database of gigabytes would have to be
+//! read before every trial. Who writes to a file changes its time; who sets that back on purpose
+//! may write to the template as its owner, and owners are trusted.
 
 use std::{
     fs, io,

@@ -91,8 +91,8 @@ fn on_term(action: fn()) {
 
 /// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/sync` (puts it
 /// on the disk), `/file?path` (content of any), `/append?path` (a `+`), `/keep` (one more byte of a
-/// file, on the disk before it is acknowledged), `/fill` (the disk, and ends), `/user`, `/beyond?way`
-/// (what comes of a way out), `/burn` (50
+/// file, on the disk before it is acknowledged), `/fill` (the disk, and ends), `/user`,
+/// `/beyond?way` (what comes of a way out), `/burn` (50
 /// ms of CPU), `/memory` (touches 64 MiB), `/threads` (how many of 200 threads can be made),
 /// `/cpus` (affinity), `/exit`, `/crash` (of the kernel).
 fn answer(mut stream: TcpStream, data: &Path) {

@@ -29,8 +29,8 @@ use crate::{
 /// machines' disks: what has it is ours to overwrite. XFS takes no longer one.
 pub const DISK_LABEL: &str = "rookery-disk";
 
-/// What is looked at and made blank at both ends of a device, bytes: partition tables and what tells
-/// file systems lie there.
+/// What is looked at and made blank at both ends of a device, bytes: partition tables and what
+/// tells file systems lie there.
 const END: u64 = 1 << 20;
 
 /// How long a device may be in use after its volume was unmounted: a mount namespace that was

@@ -1,5 +1,5 @@
-//! Volumes: files that loop devices make block devices of, or block devices of the host, with a file
-//! system of our choosing.
+//! Volumes: files that loop devices make block devices of, or block devices of the host, with a
+//! file system of our choosing.
 //!
 //! [`VolumeSpec`] says what is wanted, [`loops`](loops::loops) finds what is attached,
 //! [`devices`] takes a device of the host, [`in_force`] reads back what a mounted volume really is.

@@ -55,8 +55,8 @@ impl Casualties {
         }
     }
 
-    /// Whether a guest died, or may be half dead for want of memory or of its device: its web server
-    /// still there, its database killed.
+    /// Whether a guest died, or may be half dead for want of memory or of its device: its web
+    /// server still there, its database killed.
     pub(super) fn has(&self, guest: &str) -> bool {
         self.deaths.iter().any(|death| death.guest == guest)
             || self.starved.iter().any(|starved| starved.guest == guest)
@@ -90,7 +90,8 @@ pub(super) fn starved_before_load(guests: &[Box<dyn Guest>], limits_mib: &[u64])
     all.iter().map(starved_reason).collect()
 }
 
-/// The living that lack memory, each with its limit; of the dead, the reason of their death says it.
+/// The living that lack memory, each with its limit; of the dead, the reason of their death says
+/// it.
 fn starved(
     guests: &[Box<dyn Guest>],
     deaths: &[GuestDeath],

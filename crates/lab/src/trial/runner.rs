@@ -407,8 +407,8 @@ fn audits(
     audits
 }
 
-/// What users were told of what the guest at this place holds; nothing of a guest without a database
-/// of its own. A guest of a tier holds what the users of all its callers were told.
+/// What users were told of what the guest at this place holds; nothing of a guest without a
+/// database of its own. A guest of a tier holds what the users of all its callers were told.
 fn told(
     trial: &TrialContext<'_>,
     measured: &[Measurement],

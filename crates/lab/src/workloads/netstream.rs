@@ -178,8 +178,8 @@ fn attach_resent(measurement: &mut Measurement, kernel: &[KernelCount]) {
     }
 }
 
-/// Segments that the networks of `partners` sent again, beside the counters of each guest in parts by
-/// what it received; nothing where one of them has no network that is counted.
+/// Segments that the networks of `partners` sent again, beside the counters of each guest in parts
+/// by what it received; nothing where one of them has no network that is counted.
 fn attach_partners_resent(
     measurement: &mut Measurement,
     partners: &[String],

@@ -16,8 +16,8 @@ pub(crate) struct MemoryGroup {
     pub(crate) name: String,
     /// The directory of the control group that counts its memory.
     pub(crate) place: PathBuf,
-    /// That of its group of version 2, which tells how long its tasks wait; of version 1 alone there
-    /// is none.
+    /// That of its group of version 2, which tells how long its tasks wait; of version 1 alone
+    /// there is none.
     pub(crate) pressure: Option<PathBuf>,
 }
 

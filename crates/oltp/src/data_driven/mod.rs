@@ -42,8 +42,8 @@ pub struct StatementsGuest {
     pub users: u32,
 }
 
-/// One trial: users in a closed loop, each with a connection of its own, or visitors that arrive and
-/// take one of those that are there.
+/// One trial: users in a closed loop, each with a connection of its own, or visitors that arrive
+/// and take one of those that are there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatementsConfig {
     /// The guests.

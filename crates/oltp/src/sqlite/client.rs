@@ -224,7 +224,8 @@ pub(crate) struct LoadTimes {
 }
 
 /// Lets the server load `options.population`, which it makes itself: no row travels. `progress` is
-/// told of every step. The server ends the load when it finds nobody to tell: dropping this ends it.
+/// told of every step. The server ends the load when it finds nobody to tell: dropping this ends
+/// it.
 pub(crate) async fn load(
     target: &Target,
     options: &LoadOptions,

@@ -1,5 +1,5 @@
-//! How the connections of order entry begin to live: as terminals, as servers of arrivals, as workers
-//! of deferred deliveries.
+//! How the connections of order entry begin to live: as terminals, as servers of arrivals, as
+//! workers of deferred deliveries.
 
 use std::rc::Rc;
 

@@ -278,8 +278,8 @@ impl<J: Job> Worker<J> {
         }
     }
 
-    /// The transaction of a row ended. Where any of them has an operation of its own beside, that is
-    /// recorded, too.
+    /// The transaction of a row ended. Where any of them has an operation of its own beside, that
+    /// is recorded, too.
     pub(crate) fn end(
         &self,
         row: usize,

@@ -1,5 +1,5 @@
-//! Servers that lie, stall, flood and shout, against everything that talks to a database: it ends in
-//! its time, with an error of the right kind, and nothing of theirs commands the terminal.
+//! Servers that lie, stall, flood and shout, against everything that talks to a database: it ends
+//! in its time, with an error of the right kind, and nothing of theirs commands the terminal.
 
 use std::{
     io::{Read as _, Write as _},

@@ -1,5 +1,5 @@
-//! A figure as a plain picture (SVG), for readers without scripts: the same data, axes and limits as
-//! the figure that is drawn by a script, without its pointer.
+//! A figure as a plain picture (SVG), for readers without scripts: the same data, axes and limits
+//! as the figure that is drawn by a script, without its pointer.
 
 use super::{colours, scale::Scale};
 use crate::{

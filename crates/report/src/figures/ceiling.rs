@@ -35,7 +35,8 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Op
         .into_iter()
         .filter_map(|direction| panel(direction, who, &storage.points, ceilings))
         .collect();
-    // Requests to the disks of the host, beside no ceiling, are about other work as well: no figure.
+    // Requests to the disks of the host, beside no ceiling, are about other work as well: no
+    // figure.
     if !storage.of_guests && ceilings.is_empty() {
         return None;
     }

@@ -79,8 +79,8 @@ fn percentile_panel(run: &Run, analysis: &Analysis, operation: &str) -> Option<P
     (!panel.rows[0].series.is_empty()).then_some(panel)
 }
 
-/// The limits that hold for an operation, ms: those that name it, and for every single request those
-/// that name none.
+/// The limits that hold for an operation, ms: those that name it, and for every single request
+/// those that name none.
 fn limits(run: &Run, analysis: &Analysis, operation: &str) -> Vec<(f64, String)> {
     let is_whole = analysis
         .points

@@ -22,7 +22,8 @@ pub(crate) fn loaded(search: &SearchSummary, load: f64) -> String {
     format!("{} {}", format::load(load), unit(search, load))
 }
 
-/// What is looked for by the searches of a run, which are all alike: `largest load`, `least memory`.
+/// What is looked for by the searches of a run, which are all alike: `largest load`, `least
+/// memory`.
 pub(crate) fn sought(all: &[SearchSummary]) -> &'static str {
     all.first()
         .map_or(Over::Users, |search| search.over)
@@ -175,7 +176,8 @@ pub(crate) fn ratio(ratio: &SearchRatio) -> String {
     format!("{}{interval}", format::percent(ratio.ratio))
 }
 
-/// What load and edge are: a load may lie below the whole interval of its edge, and memory above it.
+/// What load and edge are: a load may lie below the whole interval of its edge, and memory above
+/// it.
 pub(crate) fn load_and_edge(all: &[SearchSummary]) -> &'static str {
     if over_memory(all) {
         "With the least memory nearly all trials keep the limits. The edge, with which half of the \

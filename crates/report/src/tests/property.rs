@@ -1,5 +1,5 @@
-//! Reports of generated runs: trials that scatter as much as they like, are void or fail, and limits
-//! of any height. Whatever they hold, no report may say what cannot be, or two things that
+//! Reports of generated runs: trials that scatter as much as they like, are void or fail, and
+//! limits of any height. Whatever they hold, no report may say what cannot be, or two things that
 //! contradict each other.
 
 use rookery_stats::{Latencies, Measurement, qos::judge};

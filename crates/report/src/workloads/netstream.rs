@@ -189,8 +189,8 @@ fn panel(group: &LinkGroup<'_>) -> Option<Panel> {
     })
 }
 
-/// Parts that can stand on each other: ends that were sampled a little later than the host may leave
-/// less than nothing elsewhere.
+/// Parts that can stand on each other: ends that were sampled a little later than the host may
+/// leave less than nothing elsewhere.
 fn shown(mut data: Vec<Datum>) -> Vec<Datum> {
     data.iter_mut().for_each(|datum| datum.y = datum.y.max(0.0));
     data

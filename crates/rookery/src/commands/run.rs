@@ -293,8 +293,8 @@ fn broken_points(run: &Run, found: &Found) -> Vec<u32> {
 }
 
 /// The exit code of a finished run: every point of the study needs a valid trial, no search may
-/// have been stopped by the driver, and some trial must have kept QoS. Guests that die of too little
-/// memory are an answer where memory is searched.
+/// have been stopped by the driver, and some trial must have kept QoS. Guests that die of too
+/// little memory are an answer where memory is searched.
 fn verdict(store: &Store) -> Result<Code, Failure> {
     let run = Run::read(store)?;
     let status = |point: u32, status: TrialStatus| {

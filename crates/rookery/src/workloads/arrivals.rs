@@ -13,9 +13,9 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenArgs {
-    /// Open load: visitors arrive on a schedule that does not wait for answers, do one act (an order,
-    /// an operation of a workload file) and leave; so many per second at each target, such as 100,
-    /// 10..200, 30s:100,30s:200,10s:~50 or swing:100:0.5:60s
+    /// Open load: visitors arrive on a schedule that does not wait for answers, do one act (an
+    /// order, an operation of a workload file) and leave; so many per second at each target, such
+    /// as 100, 10..200, 30s:100,30s:200,10s:~50 or swing:100:0.5:60s
     #[arg(long, value_name = "RATE", conflicts_with = "users")]
     pub(super) open: Option<String>,
     /// With --open: how arrivals are spaced

@@ -66,8 +66,8 @@ impl Place {
         Self::on(Turn::alone(), Excuses::Overload)
     }
 
-    /// A place for what only computes, on a simulated host or from stored runs: several of them have
-    /// their turn at the same time. A trial may be void because the system does not keep up.
+    /// A place for what only computes, on a simulated host or from stored runs: several of them
+    /// have their turn at the same time. A trial may be void because the system does not keep up.
     pub(crate) fn computing() -> Self {
         Self::on(Turn::shared(), Excuses::Overload)
     }
@@ -82,8 +82,8 @@ impl Place {
         Self::on(Turn::shared(), Excuses::FirstTrial)
     }
 
-    /// The command `rookery ARGS` in this place. Where root may have it so, it is preferred to other
-    /// work on the machine: a driver that has to wait for its CPU makes its trial void.
+    /// The command `rookery ARGS` in this place. Where root may have it so, it is preferred to
+    /// other work on the machine: a driver that has to wait for its CPU makes its trial void.
     pub(crate) fn rookery(&self, args: &[&str]) -> Command {
         self.rookery_at(Path::new(env!("CARGO_BIN_EXE_rookery")), args)
     }

@@ -18,8 +18,8 @@ pub(super) enum Excuses {
 }
 
 /// Every void trial of the stored runs below a directory that names neither the driver's lag, nor
-/// its CPU, nor other work on the host among its reasons, with these. Think times that grew by the lag are lag: their limit is
-/// the tighter one where they are short. The excuses are beside these.
+/// its CPU, nor other work on the host among its reasons, with these. Think times that grew by the
+/// lag are lag: their limit is the tighter one where they are short. The excuses are beside these.
 pub(super) fn unexcused(runs: &Path, excuses: Excuses) -> Vec<String> {
     fs::read_dir(runs)
         .into_iter()

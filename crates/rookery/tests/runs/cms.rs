@@ -242,8 +242,8 @@ fn no_node_that_a_user_was_told_of_is_lost_by_a_kill() {
     loses_nothing(&place, &study, "program");
 }
 
-/// Kills the one process of this name in the midst of the load: the trial has failed, and what users
-/// were told is there.
+/// Kills the one process of this name in the midst of the load: the trial has failed, and what
+/// users were told is there.
 fn loses_nothing(place: &Place, study: &str, process: &str) {
     let (mut child, mut events) = place.under_load(study);
     let later = events.find(|event| event.contains("\"load\"") && elapsed(event) > 8.0);

@@ -1,4 +1,5 @@
-//! How long databases take to be made: by trials that do nothing else, and by builders of templates.
+//! How long databases take to be made: by trials that do nothing else, and by builders of
+//! templates.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Order entry as a study, with the real program: bare MariaDB and PostgreSQL guests, a container, a
-//! machine, and a server that is killed in its trial.
+//! Order entry as a study, with the real program: bare MariaDB and PostgreSQL guests, a container,
+//! a machine, and a server that is killed in its trial.
 
 use crate::common::{
     orderentry::{database_tests, killed_in_its_trial, runs_to_its_end},

@@ -1,4 +1,5 @@
-//! Banking, e-commerce and support through the whole laboratory, as the shipped study asks for them.
+//! Banking, e-commerce and support through the whole laboratory, as the shipped study asks for
+//! them.
 
 use std::{fs, process::Command};
 

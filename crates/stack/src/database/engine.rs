@@ -52,7 +52,8 @@ pub trait EngineFacts {
     #[must_use]
     fn socket(self) -> String;
 
-    /// The way from the host as `user` into `database`, over the socket in the data directory `data`.
+    /// The way from the host as `user` into `database`, over the socket in the data directory
+    /// `data`.
     #[must_use]
     fn socket_target(self, user: &str, database: &str, data: &Path) -> Target;
 

@@ -1,9 +1,9 @@
 //! Bodies that come in parts while they are sent: from a file, or one piece of memory again and
 //! again.
 //!
-//! A part of a file that the kernel has in memory is read at once on the worker's thread, which takes
-//! microseconds. Any other is read on a thread that may wait for the disk, so that a worker never
-//! does.
+//! A part of a file that the kernel has in memory is read at once on the worker's thread, which
+//! takes microseconds. Any other is read on a thread that may wait for the disk, so that a worker
+//! never does.
 
 use std::{
     fs::File,

@@ -1,7 +1,7 @@
 //! The small site of content management in PHP: `stacks/lamp/pages/cms`, embedded.
 //!
-//! It keeps the page contract of the embedded site. Sessions are rows of the database. What sites of
-//! this kind are tuned by are switches of the pages, `pages.NAME` in a study:
+//! It keeps the page contract of the embedded site. Sessions are rows of the database. What sites
+//! of this kind are tuned by are switches of the pages, `pages.NAME` in a study:
 //!
 //! * `persistent`: a PHP process keeps its connection to the database;
 //! * `anonymous_sessions`: visitors who are not logged in have sessions too, and every request

@@ -1,7 +1,7 @@
 //! What a LAMP guest runs and reads: its services and their configuration files.
 //!
-//! Paths stand as placeholders in the texts: `{data}`, `{conf}`, `{run}`, `{listen}`, and `{log}` and
-//! `{temporary}` where these have volumes of their own. Nothing outside of them is written, and
+//! Paths stand as placeholders in the texts: `{data}`, `{conf}`, `{run}`, `{listen}`, and `{log}`
+//! and `{temporary}` where these have volumes of their own. Nothing outside of them is written, and
 //! nothing below `/etc` is read but the list of file types.
 
 mod apache;

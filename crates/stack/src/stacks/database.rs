@@ -1,5 +1,5 @@
-//! MariaDB and PostgreSQL as stacks for order entry and for statements that are data: the distribution's server alone, in containers
-//! on a root of its own, in bare guests from the host.
+//! MariaDB and PostgreSQL as stacks for order entry and for statements that are data: the
+//! distribution's server alone, in containers on a root of its own, in bare guests from the host.
 
 mod template;
 

@@ -9,7 +9,8 @@ const LEVEL: f64 = 0.05;
 /// An interval that reaches further than this from 1 says too little to call it "no effect".
 const WIDEST: f64 = 0.5;
 
-/// What times are kept to, in histograms of three digits: a smaller effect is none that was measured.
+/// What times are kept to, in histograms of three digits: a smaller effect is none that was
+/// measured.
 const RESOLUTION: f64 = 0.001;
 
 /// Which way of a metric is the good one.

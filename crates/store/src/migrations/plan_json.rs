@@ -1,8 +1,8 @@
 //! Studies and plans as version 5 of the store kept them, brought into the shape of version 6.
 //!
-//! In version 5 a workload, a stack, a load and a guest each had the keys of all their kinds side by
-//! side, those of other kinds absent or without meaning. In version 6 each is one kind with its own
-//! keys.
+//! In version 5 a workload, a stack, a load and a guest each had the keys of all their kinds side
+//! by side, those of other kinds absent or without meaning. In version 6 each is one kind with its
+//! own keys.
 
 use serde_json::{Map, Value, json};
 

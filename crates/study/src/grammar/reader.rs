@@ -191,7 +191,8 @@ pub(crate) struct Free<'t, 'i, 'c> {
     pub(crate) context: &'c mut Context,
 }
 
-/// The section, as it is written, that has a key of exactly this name, other than the one at a path.
+/// The section, as it is written, that has a key of exactly this name, other than the one at a
+/// path.
 pub(crate) type HomeOf = fn(name: &str, path: &str) -> Option<String>;
 
 /// Reads one table.

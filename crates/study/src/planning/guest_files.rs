@@ -17,7 +17,8 @@ pub(super) const DATABASE_ROOT_MIB: u64 = 230;
 /// Redo or write-ahead log, undo, catalogue and temporary files of a database guest, MiB.
 const DATABASE_GUEST_FILES_MIB: u64 = 160;
 
-/// Root file system of an image of a few packages, MiB: what they hold is known when they are there.
+/// Root file system of an image of a few packages, MiB: what they hold is known when they are
+/// there.
 const IMAGE_ROOT_MIB: u64 = 400;
 
 /// What the servers of an image write, MiB.

@@ -5,9 +5,9 @@ use rookery_workload::random::{GOLDEN_GAMMA, RandomSource as _, SplitMix64, mix}
 
 use crate::{Order, Purpose, Study, Trial, Vcpus};
 
-/// All trials of these combinations of points, in the order of execution: every one once, then every combination again, ...
-/// Each combination is a block: its points differ in the levels of factors alone and run back to
-/// back, so that what drifts does so for all of them alike.
+/// All trials of these combinations of points, in the order of execution: every one once, then
+/// every combination again, ... Each combination is a block: its points differ in the levels of
+/// factors alone and run back to back, so that what drifts does so for all of them alike.
 pub(super) fn order(study: &Study, combinations: &[Vec<u32>]) -> Vec<Trial> {
     let mut trials = Vec::new();
     let mut shuffle = SplitMix64::new(mix(study.seed ^ SHUFFLE));

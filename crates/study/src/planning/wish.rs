@@ -126,8 +126,8 @@ fn time_of(
     estimate::trial_time(&parts(point, variant), settle, steady)
 }
 
-/// The smallest and the largest load of each shape of guests, in the first variant that has them; of
-/// many the largest loads first.
+/// The smallest and the largest load of each shape of guests, in the first variant that has them;
+/// of many the largest loads first.
 fn pilot_points(combinations: &[Vec<Point>]) -> Vec<&Point> {
     let firsts: Vec<&Point> = combinations
         .iter()

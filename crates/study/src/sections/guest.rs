@@ -113,7 +113,8 @@ keys! {
         kind: Choice<GuestKind> = Choice::NEW, Default("\"bare\"");
         /// What the vCPUs of a guest are in CPU time (bare guests are not held to them).
         cpu: Choice<CpuRule> = Choice::NEW, Default("\"cap\"");
-        /// Period of the cap: a guest that has used up its part of a period stands still to its end.
+        /// Period of the cap: a guest that has used up its part of a period stands still to its
+        /// end.
         cpu_period: Time = Time { min: Duration::from_millis(1), max: Duration::from_secs(1), example: "100ms" }, Optional("20ms, and 100ms where guests have less than a twentieth of a CPU");
         /// Weight of a guest where guests want more CPU time than there is: one of 300 gets three
         /// times what one of 100 gets (bare guests have it where root runs them).

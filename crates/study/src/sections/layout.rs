@@ -41,7 +41,8 @@ keys! {
         /// Users of this layout.
         users: ListOf<Count> = ListOf { kind: Count::USERS, most: MOST_LEVELS }, Optional("the \
             users of [load]");
-        /// Name of the layout that this one is compared with: at the same users, at the same CPUs, and at the best within the limits.
+        /// Name of the layout that this one is compared with: at the same users, at the same CPUs,
+        /// and at the best within the limits.
         baseline: Text = Text { most: 40, lines: false, example: "bare metal" }, Optional("one guest of equal CPUs and users, where there is one");
         /// How often the groups of this layout are repeated; each number is a point.
         tiles: ListOf<Whole<u32>> = ListOf { kind: Whole { min: 1, max: MOST_TILES }, most: MOST_LEVELS }, Optional("once");

@@ -45,9 +45,9 @@ keys! {
         /// Largest packet of the guest's link, bytes; 65485 is the most of a vxlan, 65521 of a
         /// machine.
         mtu: Whole<u32> = Whole { min: LEAST_MTU, max: MOST_MTU }, Optional("1500");
-        /// Packets that the interfaces of a guest's link gather before they hand them on (`rx-frames`
-        /// of `ethtool -C`): of machines on a bridge that on the host; those of containers take it
-        /// where the kernel has it.
+        /// Packets that the interfaces of a guest's link gather before they hand them on
+        /// (`rx-frames` of `ethtool -C`): of machines on a bridge that on the host; those of
+        /// containers take it where the kernel has it.
         coalesce: Whole<u32> = Whole { min: 0, max: MOST_GATHERED }, Optional("as the kernel has it");
         /// Largest packet of the lab's bridge, bytes (this and all keys below: containers only).
         bridge_mtu: Whole<u32> = Whole { min: LEAST_MTU, max: MOST_MTU }, Optional("that of the links");
@@ -257,8 +257,8 @@ impl NetworkKeys {
         refuse("device", message, &help, context);
     }
 
-    /// What of a guest's shape this section says, without what is usual: layouts whose guests are of
-    /// another kind could not have it.
+    /// What of a guest's shape this section says, without what is usual: layouts whose guests are
+    /// of another kind could not have it.
     pub(crate) fn of(guest: &GuestShape) -> Self {
         match &guest.lab {
             LabShape::Container(link) => {

@@ -157,8 +157,8 @@ keys! {
         kind: Choice<StackKind> = Choice::NEW, Default("\"embedded\"");
         /// Whether the pages reproduce the known defects of the original.
         pages: Choice<Pages> = Choice::NEW, Default("\"corrected\"");
-        /// A site of yours in place of the pages that come with Rookery: its tree, or an archive of it
-        /// (lamp only; content management).
+        /// A site of yours in place of the pages that come with Rookery: its tree, or an archive of
+        /// it (lamp only; content management).
         site: PathFromRoot = PathFromRoot { example: "/srv/site" }, Optional("the pages that come with Rookery");
         /// How Apache serves (lamp only).
         server: Choice<WebServer> = Choice::NEW, Optional("\"prefork\"");
@@ -173,12 +173,12 @@ keys! {
         /// processors of a known speed, however few CPUs there are (embedded only; banking,
         /// e-commerce and support).
         extra_wait: Time = Time { min: Duration::ZERO, max: Duration::from_secs(1), example: "20ms" }, Optional("\"0s\"");
-        /// The share of `extra_cpu` and `extra_wait` in which a page has the server for itself and no
-        /// other page goes on: a serial section of known size, to prove that it is found (embedded
-        /// only; banking, e-commerce and support).
+        /// The share of `extra_cpu` and `extra_wait` in which a page has the server for itself and
+        /// no other page goes on: a serial section of known size, to prove that it is found
+        /// (embedded only; banking, e-commerce and support).
         serial_share: Factor = Factor { min: 0.0, max: 1.0 }, Optional("0.0");
-        /// Pages that take `extra_cpu` and `extra_wait` at once, for each vCPU (embedded only; banking,
-        /// e-commerce and support).
+        /// Pages that take `extra_cpu` and `extra_wait` at once, for each vCPU (embedded only;
+        /// banking, e-commerce and support).
         processors_per_vcpu: Whole<u32> = Whole { min: 1, max: 1000 }, Optional("1");
         /// Where the system listens (external only).
         target: Target = Target, Optional("it must be given");

@@ -220,8 +220,8 @@ keys! {
         tier: Choice<TierName> = Choice::NEW, Optional("\"single\"");
         /// Devices of a stripe.
         devices: Whole<u32> = Whole { min: 2, max: MOST_DEVICES }, Optional("2");
-        /// Directories in which the files behind the devices lie, each on a disk of its own: volumes,
-        /// and the devices of a stripe, are dealt over them in turn.
+        /// Directories in which the files behind the devices lie, each on a disk of its own:
+        /// volumes, and the devices of a stripe, are dealt over them in turn.
         directories: Values<PathFromRoot> = Values { kind: DIRECTORY, most: MOST_DIRECTORIES }, Optional("the run's directory");
         /// Empty block devices or partitions of this host on which volumes are made, instead of
         /// files: each takes a whole one, and volumes, and the devices of a stripe, are dealt over

@@ -49,8 +49,8 @@ pub(crate) struct Wanted<'w> {
     pub(crate) markers: Option<u64>,
     /// The answer to `HEAD` has no body.
     pub(crate) no_body: bool,
-    /// Whether the begin of a body that came so far is enough, where that may be so: then no more of
-    /// it is looked at.
+    /// Whether the begin of a body that came so far is enough, where that may be so: then no more
+    /// of it is looked at.
     pub(crate) enough: Option<Enough<'w>>,
     /// What caches need: versions, and how long the answer stays fresh.
     pub(crate) versions: bool,

@@ -78,8 +78,8 @@ impl Connection {
         }
     }
 
-    /// Close the connection with a reset: its port is free for the next at once, and is not kept for
-    /// a minute.
+    /// Close the connection with a reset: its port is free for the next at once, and is not kept
+    /// for a minute.
     pub(crate) fn abandon(&mut self) {
         if let Some(stream) = &self.stream {
             // Where that fails, the port is kept for a minute.

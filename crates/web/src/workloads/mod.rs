@@ -261,8 +261,8 @@ impl GuestCounts {
     }
 
     /// The counters of a guest. Users of a page count nothing beside times: theirs are those of a
-    /// shop in which no one orders, because to a workload file `page` is the whole of its operations
-    /// and no request.
+    /// shop in which no one orders, because to a workload file `page` is the whole of its
+    /// operations and no request.
     pub(crate) fn counters(self, window: Span) -> Counters {
         match self {
             Self::Dvdstore(record) => Counters::Dvdstore(record.counters(window)),

@@ -175,8 +175,8 @@ impl Journey {
         !failed && self.next == Next::Session
     }
 
-    /// The pause that follows, given those of the operations: between sessions as the workload says,
-    /// else as the operation that was last does.
+    /// The pause that follows, given those of the operations: between sessions as the workload
+    /// says, else as the operation that was last does.
     #[must_use]
     pub fn pause(
         &self,

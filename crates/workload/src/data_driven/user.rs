@@ -32,8 +32,8 @@ struct Identity {
 }
 
 impl DescribedUser {
-    /// The user `user` (from 0) of the `population` of `guest` (from 0) in the trial of `seed`, with
-    /// so many feeders.
+    /// The user `user` (from 0) of the `population` of `guest` (from 0) in the trial of `seed`,
+    /// with so many feeders.
     #[must_use]
     pub fn new(feeders: usize, seed: u64, guest: u32, user: u32, population: Population) -> Self {
         let streams = UserStreams::new(seed, guest, user);

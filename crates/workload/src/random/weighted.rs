@@ -1,6 +1,7 @@
 //! One of several, in proportion to their weights.
 
-/// The index that a uniform `draw` in `[0, 1)` falls to, in proportion to the weights; never one of weight zero.
+/// The index that a uniform `draw` in `[0, 1)` falls to, in proportion to the weights; never one of
+/// weight zero.
 pub(crate) fn weighted_index(weights: &[f64], draw: f64) -> Option<usize> {
     let mut left = draw * weights.iter().sum::<f64>();
     for (index, weight) in weights.iter().enumerate() {

@@ -5,8 +5,8 @@
 pub struct PageType {
     /// Its name in tables, limits and stored runs: that of the published tables.
     pub name: &'static str,
-    /// Product images that it embeds behind its fixed files, which are never cached: how many, and of which
-    /// class.
+    /// Product images that it embeds behind its fixed files, which are never cached: how many, and
+    /// of which class.
     pub products: ProductImages,
     /// Mean bytes of the page in the published result, heads of answers and embedded files
     /// included: the mean of its three iterations.

@@ -1,5 +1,5 @@
-//! Sessions of banking as the original had them, all on one core of the driver; and downloads at the
-//! rate that a user has.
+//! Sessions of banking as the original had them, all on one core of the driver; and downloads at
+//! the rate that a user has.
 
 use std::process::Command;
 
@@ -11,8 +11,8 @@ use crate::bench::{
     driver::client::weigh,
 };
 
-/// A set of a thousand users, who are shared: their number changes nothing for the driver, and those
-/// of so many sessions would be a hundred gigabytes.
+/// A set of a thousand users, who are shared: their number changes nothing for the driver, and
+/// those of so many sessions would be a hundred gigabytes.
 const BANKING: [&str; 6] = ["--model", "banking", "--sessions", "200", "--scale", "0.1"];
 
 /// One directory of downloads.

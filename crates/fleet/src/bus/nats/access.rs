@@ -24,8 +24,8 @@ pub struct NatsAddress {
 }
 
 impl NatsAddress {
-    /// Read `nats://HOST`, `tls://HOST:PORT`, `nats://[::1]:4222`; nothing where the text is no such
-    /// address.
+    /// Read `nats://HOST`, `tls://HOST:PORT`, `nats://[::1]:4222`; nothing where the text is no
+    /// such address.
     ///
     /// ```
     /// use rookery_fleet::NatsAddress;

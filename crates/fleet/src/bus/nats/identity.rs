@@ -1,8 +1,8 @@
 //! Who a client of a broker is: the seed of an nkey (Ed25519), alone or with a JWT.
 //!
-//! A seed is `SU` and more letters: two bytes that say what it is, 32 bytes, and a checksum of them,
-//! all in base 32 (RFC 4648) without padding. A file of credentials has the JWT of the user and the
-//! seed, each between lines that begin with dashes.
+//! A seed is `SU` and more letters: two bytes that say what it is, 32 bytes, and a checksum of
+//! them, all in base 32 (RFC 4648) without padding. A file of credentials has the JWT of the user
+//! and the seed, each between lines that begin with dashes.
 
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 

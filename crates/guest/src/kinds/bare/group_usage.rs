@@ -12,7 +12,8 @@ use crate::usage_sum::UsageSum;
 /// How often new members are looked for; in between only known ones are read, which is cheap.
 const RESCAN: Duration = Duration::from_secs(5);
 
-/// A reader of what the processes of a group use together. `None` when no member lives; zombies do not.
+/// A reader of what the processes of a group use together. `None` when no member lives; zombies do
+/// not.
 pub(super) fn group_usage_probe(group: u32) -> UsageProbe {
     let mut members = Members {
         group,

@@ -270,9 +270,9 @@ fn spawn(
         .unwrap_or_else(|_| Err(io::Error::other("the starting thread panicked")))
 }
 
-/// Take what other labels have mounted out of the mount namespace of this thread, which has a copy of
-/// each mount: their volumes would be in use, and could not be removed, for as long as it lives. The
-/// clone of a container is one of them: it keeps the volume that its upper layer lies on.
+/// Take what other labels have mounted out of the mount namespace of this thread, which has a copy
+/// of each mount: their volumes would be in use, and could not be removed, for as long as it lives.
+/// The clone of a container is one of them: it keeps the volume that its upper layer lies on.
 fn detach_mounts_of_others(own: &RunId) -> io::Result<()> {
     let text = fs::read("/proc/thread-self/mountinfo")?;
     let mounts = parse_mountinfo(&String::from_utf8_lossy(&text));

@@ -1,5 +1,5 @@
-//! What machines leave on a host: domains on the host's libvirt, the directory of the lab's own, and
-//! volumes of LVM.
+//! What machines leave on a host: domains on the host's libvirt, the directory of the lab's own,
+//! and volumes of LVM.
 
 use std::io;
 

@@ -31,7 +31,8 @@ const DURABILITY: [(&str, &[&str]); 6] = [
     ("synchronous", &["full", "extra", "2", "3"]),
 ];
 
-/// `mariadb 10.11.14, plain statements, isolation read committed, innodb_flush_log_at_trx_commit=1`.
+/// `mariadb 10.11.14, plain statements, isolation read committed,
+/// innodb_flush_log_at_trx_commit=1`.
 pub(super) fn words(run: &Run, point: &Point, trials: &[Trial<'_>]) -> String {
     let study = run.header.plan.study_of(point);
     let tunings: Vec<&Tuning> = trials

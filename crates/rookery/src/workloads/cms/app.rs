@@ -31,8 +31,8 @@ pub(crate) struct AppCmsArgs {
     /// measurements
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_duration)]
     extra_cpu: Duration,
-    /// Refuse logins when five of an account have failed within six hours, or fifty of all within an
-    /// hour, as Drupal 7 does
+    /// Refuse logins when five of an account have failed within six hours, or fifty of all within
+    /// an hour, as Drupal 7 does
     #[arg(long)]
     login_limits: bool,
     /// Address and port

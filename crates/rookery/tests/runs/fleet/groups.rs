@@ -51,8 +51,8 @@ fn what_cannot_be_placed_is_refused(fleet: &Fleet<'_>) {
     }
 }
 
-/// The one trial that is done: all groups were measured, sampled and audited, each on its host, from
-/// one start.
+/// The one trial that is done: all groups were measured, sampled and audited, each on its host,
+/// from one start.
 fn whole_trial(run: &Value) -> u64 {
     let done = ended_as(run, "done");
     let trial = *done.first().expect("a trial that is done");

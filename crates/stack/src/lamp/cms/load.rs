@@ -1,8 +1,8 @@
 //! Loading a site's tables: generated rows stream into MariaDB, without files between.
 //!
-//! In the fast mode rows go in by `LOAD DATA LOCAL INFILE` in the order of their ids, with the indexes in place, some
-//! ten thousand to a statement: one statement for all would grow the undo log with it. In the other
-//! mode they are statements of a script, a MiB each, over one connection.
+//! In the fast mode rows go in by `LOAD DATA LOCAL INFILE` in the order of their ids, with the
+//! indexes in place, some ten thousand to a statement: one statement for all would grow the undo
+//! log with it. In the other mode they are statements of a script, a MiB each, over one connection.
 
 use std::{
     ops::ControlFlow,

@@ -59,8 +59,8 @@ pub(super) fn config(software: &Software, tuned: &Tuned, server: WebServer, site
 }
 
 /// The same site at another port, where it is encrypted. Sessions are resumed by tickets, whose
-/// keys all processes have in common, so that the server keeps nothing of them: that it has no cache is
-/// worth no warning.
+/// keys all processes have in common, so that the server keeps nothing of them: that it has no
+/// cache is worth no warning.
 fn encrypted_host(encrypted: &EncryptedPort) -> String {
     let port = encrypted.port;
     format!(

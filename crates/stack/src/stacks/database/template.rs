@@ -35,7 +35,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often progress is reported.
 const REPORT_EVERY: Duration = Duration::from_millis(500);
 
-/// The template of a database with this content, built or found. `root` is that of container guests.
+/// The template of a database with this content, built or found. `root` is that of container
+/// guests.
 ///
 /// # Errors
 /// When a step fails; the guest's own words are in the error.

@@ -1,5 +1,5 @@
-//! Banking, e-commerce and support on Apache and PHP: pages, files and the back-end in one guest, or
-//! the back-end in guests of its own.
+//! Banking, e-commerce and support on Apache and PHP: pages, files and the back-end in one guest,
+//! or the back-end in guests of its own.
 
 use std::path::Path;
 

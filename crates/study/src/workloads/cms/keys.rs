@@ -158,7 +158,8 @@ keys! {
         random_page: Choice<RandomPage> = Choice::NEW, Default("\"listing\"");
         /// Users go to the first so many pages of the list.
         random_page_max: Whole<u32> = Whole { min: 1, max: 100_000_000 }, Optional("all of them");
-        /// Share of the logins of users that begin with a wrong password, which the site must reject.
+        /// Share of the logins of users that begin with a wrong password, which the site must
+        /// reject.
         wrong_logins: Factor = Factor::SHARE, Default("0");
         /// Whether users take compressed pages.
         gzip: Truth = Truth, Default("true");

@@ -39,8 +39,8 @@ keys! {
         record_bytes: Whole<u32> = Whole { min: 1, max: 1024 }, Default("64");
         /// Records in a list.
         list_length: Whole<u32> = Whole { min: 1, max: 100 }, Default("10");
-        /// Memory that the requests to a server touch in turn, a 64th each: what a guest needs beyond
-        /// the server itself.
+        /// Memory that the requests to a server touch in turn, a 64th each: what a guest needs
+        /// beyond the server itself.
         working_set: WholeMemory = WholeMemory, Optional("none");
         /// Mean think time between the operations of a user; with cycle pacing the cycle
         /// time.

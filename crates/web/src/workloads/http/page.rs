@@ -95,8 +95,8 @@ impl Page<'_> {
         judge::capture(self.operation, answer, &cookies, values)
     }
 
-    /// Sends the request and follows redirects; the target that answered. `redirected` hears of each
-    /// redirect: where it leads, and the answer that said so.
+    /// Sends the request and follows redirects; the target that answered. `redirected` hears of
+    /// each redirect: where it leads, and the answer that said so.
     pub(super) async fn ask(
         &self,
         line: &mut Line,

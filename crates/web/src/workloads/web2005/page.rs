@@ -1,4 +1,5 @@
-//! One page: its dynamic request, the redirect behind it, its embedded files; each answer is judged.
+//! One page: its dynamic request, the redirect behind it, its embedded files; each answer is
+//! judged.
 
 use std::{cell::RefCell, collections::VecDeque};
 

@@ -96,8 +96,8 @@ impl WebVisitor {
         }
     }
 
-    /// The byte from which on a file is asked for: its second half after a break, which a browser of
-    /// today resumes.
+    /// The byte from which on a file is asked for: its second half after a break, which a browser
+    /// of today resumes.
     fn first_wanted_byte(&mut self, request: &PageRequest) -> u64 {
         let resumes = self.site.script.profile.modern().is_some()
             && self
@@ -186,9 +186,9 @@ impl WebVisitor {
         client.worker.timeout().saturating_add(nanos(line))
     }
 
-    /// The embedded files that are to be loaded, fixed ones and then products, and how many need not
-    /// be: in 2005 a request for a fixed one is conditional by chance; a browser of today looks into
-    /// its cache.
+    /// The embedded files that are to be loaded, fixed ones and then products, and how many need
+    /// not be: in 2005 a request for a fixed one is conditional by chance; a browser of today looks
+    /// into its cache.
     fn wishes(&mut self, arrival: Arrival, request: &PageRequest, now: Nanos) -> (Vec<Wish>, u64) {
         let site = Rc::clone(&self.site);
         let is_modern = site.script.profile.modern().is_some();

@@ -8,8 +8,8 @@ pub const MARKER_BYTES: u64 = 4096;
 /// Characters of text files: what HTML and markers do not use.
 const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyz0123456789 .,;:-+*/=()[]{}_#%$@!?~^|'\n";
 
-/// Words of eight characters that a text consists of: gzip at its usual level makes a quarter of it,
-/// as of usual HTML.
+/// Words of eight characters that a text consists of: gzip at its usual level makes a quarter of
+/// it, as of usual HTML.
 const WORDS: u64 = 64;
 
 /// Earliest modification time of a file set: 2005-01-01.

@@ -25,8 +25,8 @@ pub(in crate::web2005) static PAGES: [PageType; 16] = [
     )),
 ];
 
-/// The walk (fixed property of the benchmark of 2005). What is missing of 1 is a timeout; the states
-/// 15 and 16 are the two sides of a check, of one page type.
+/// The walk (fixed property of the benchmark of 2005). What is missing of 1 is a timeout; the
+/// states 15 and 16 are the two sides of a check, of one page type.
 pub(in crate::web2005) static STATES: [ChainState; 17] = [
     state(0, &[(1, 0.32), (3, 0.32), (12, 0.08), (14, 0.08)]),
     state(1, &[(2, 0.56), (10, 0.08), (8, 0.08), (14, 0.08)]),

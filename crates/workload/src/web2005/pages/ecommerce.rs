@@ -25,8 +25,8 @@ pub(in crate::web2005) static PAGES: [PageType; 13] = [
 
 /// The walk. From `customize1` on, the labels of the published table count submissions; this chain
 /// counts every request once under its own label, and its two entries of `cart` and `login` are
-/// fitted to the published result. What is missing of 1 leaves. ChainState 5 is the first arrival at the
-/// page type of state 6.
+/// fitted to the published result. What is missing of 1 leaves. ChainState 5 is the first arrival
+/// at the page type of state 6.
 pub(in crate::web2005) static STATES: [ChainState; 14] = [
     state(0, &[(0, 0.20), (1, 0.15), (2, 0.60)]),
     state(1, &[(0, 0.05), (1, 0.70), (2, 0.20)]),

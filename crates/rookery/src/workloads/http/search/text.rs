@@ -108,8 +108,8 @@ fn row(probed: &Probed) -> Vec<String> {
     ]
 }
 
-/// The largest load that full runs confirmed. Without these it is the largest of a run that kept the
-/// limits: what the search guesses beyond its runs was measured by none.
+/// The largest load that full runs confirmed. Without these it is the largest of a run that kept
+/// the limits: what the search guesses beyond its runs was measured by none.
 fn largest(found: &Found) -> String {
     let unit = found.begin.unit();
     let with_rate = |rate: Option<f64>| {
