@@ -52,10 +52,12 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
             each * f64::from(part.guests())
         };
         let vcpus: f64 = plan.parts(point).iter().map(wanted).sum();
+        // Each host of a trial has as many.
+        let cpus = guest_cpus.len() * point.hosts().len().max(1);
+        let capacity = point.capacity_cpus;
         assert!(
-            point.capacity_cpus > 0.0
-                && point.capacity_cpus <= vcpus + 1e-9
-                && point.capacity_cpus <= guest_cpus.len() as f64
+            capacity > 0.0 && capacity <= vcpus + 1e-9 && capacity <= cpus as f64,
+            "{capacity} of {vcpus} vCPUs on {cpus} CPUs"
         );
         if point.has_groups() {
             assert_eq!(point.baseline, None);
