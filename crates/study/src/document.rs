@@ -20,7 +20,7 @@ use crate::{
         WorkloadSection,
     },
     source::Source,
-    values::LayoutGroup,
+    values::{LayoutGroup, host_by_host},
     variants::{self, Expansion},
 };
 
@@ -202,15 +202,11 @@ impl Document {
     pub(crate) fn with_placed(&self, placed: Vec<PlacedLayout>) -> Self {
         let mut document = self.clone();
         let expansion = &mut document.expansion;
-        for PlacedLayout {
-            place,
-            groups,
-            order,
-        } in placed
-        {
+        for PlacedLayout { place, groups } in placed {
             let Some(layout) = expansion.study.layouts.get_mut(place) else {
                 continue;
             };
+            let order = host_by_host(&groups);
             layout.groups = in_order(&groups, &order);
             let variants = expansion.variants.iter_mut().zip(&mut expansion.spans);
             for (variant, spans) in variants {
@@ -237,8 +233,6 @@ pub(crate) struct PlacedLayout {
     pub(crate) place: usize,
     /// Its groups in the order of the document.
     pub(crate) groups: Vec<LayoutGroup>,
-    /// The places of its groups in their new order.
-    pub(crate) order: Vec<usize>,
 }
 
 fn in_order<T: Clone>(all: &[T], order: &[usize]) -> Vec<T> {

@@ -74,10 +74,9 @@ fn hosts_of<'t>(layout: &'t Spanned<DeValue<'_>>) -> Option<Vec<(&'t str, Range<
         return None;
     };
     let hosts = table.get("hosts")?;
-    let one = std::slice::from_ref(hosts);
     let all = match hosts.get_ref() {
         DeValue::Array(list) => list.iter().collect(),
-        _ => one.iter().collect::<Vec<_>>(),
+        _ => vec![hosts],
     };
     let name = |host: &'t Spanned<DeValue<'_>>| Some((host.get_ref().as_str()?, host.span()));
     Some(all.into_iter().filter_map(name).collect())

@@ -3,11 +3,7 @@
 use std::borrow::Cow;
 
 use super::{cpus::Division, groups, thousandths};
-use crate::{
-    Document, HostFacts, Layout, LayoutGroup,
-    document::PlacedLayout,
-    values::{distinct, host_by_host},
-};
+use crate::{Document, HostFacts, Layout, LayoutGroup, document::PlacedLayout, values::distinct};
 
 /// The document as if each group of a layout with `hosts` had named its host.
 ///
@@ -27,11 +23,7 @@ pub(super) fn place<'d>(
             let mut groups = layout.groups.clone();
             let asked = asked(document, layout, (division, host));
             choose(&mut groups, &layout.hosts, &asked);
-            PlacedLayout {
-                place,
-                order: host_by_host(&groups),
-                groups,
-            }
+            PlacedLayout { place, groups }
         })
         .collect();
     if placed.is_empty() {

@@ -1,6 +1,8 @@
 //! Layouts with groups: guests that differ, in one trial.
 
-use rookery_study::{Callers, Document, HostFacts, Plan, render_plan};
+use rookery_study::{Callers, Document, Plan, render_plan};
+
+use crate::common::plan_of;
 
 const HEAD: &str = r#"
 title = "t"
@@ -57,24 +59,8 @@ tier_of = "web"
 workload.database = "20MB per guest"
 "#;
 
-fn host(cpus: u32) -> HostFacts {
-    HostFacts {
-        cpus: (0..cpus).collect(),
-        memory_mib: 16_384,
-        disk_free_mib: 65_536,
-        root: true,
-        places: Vec::new(),
-    }
-}
-
-fn plan(text: &str, cpus: u32) -> Result<(Document, Plan), String> {
-    let document = Document::parse("s.toml", text).map_err(|problems| problems.to_string())?;
-    let plan = Plan::of(&document, &host(cpus)).map_err(|problems| problems.to_string())?;
-    Ok((document, plan))
-}
-
 fn planned(text: &str, cpus: u32) -> (Document, Plan) {
-    plan(text, cpus).unwrap_or_else(|problems| panic!("{problems}"))
+    plan_of(text, cpus).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 #[test]
@@ -177,7 +163,7 @@ name = \"two\"
 tiles = 3
 "
     );
-    insta::assert_snapshot!(plan(&broken, 8).expect_err("broken"));
+    insta::assert_snapshot!(plan_of(&broken, 8).expect_err("broken"));
 }
 
 #[test]
@@ -192,8 +178,8 @@ fn groups_that_cannot_run_together_are_refused() {
     );
     let stacks = stacks.replace("workload.database = \"20MB per guest\"\n", "");
     let kinds = TIERS.replace("tier_of = \"web\"", "tier_of = \"web\"\nkind = \"bare\"");
-    let told =
-        [pinned, crowded, stacks, kinds].map(|text| plan(&text, 8).expect_err("a contradiction"));
+    let told = [pinned, crowded, stacks, kinds]
+        .map(|text| plan_of(&text, 8).expect_err("a contradiction"));
     insta::assert_snapshot!(told.join("\n"));
 }
 
@@ -238,7 +224,7 @@ fn the_disk_of_groups_on_several_hosts_is_that_of_the_fullest() {
 
 #[test]
 fn groups_that_cannot_live_apart_are_refused() {
-    let refused = |text: &str| plan(text, 4).expect_err("refused");
+    let refused = |text: &str| plan_of(text, 4).expect_err("refused");
     let lacking = refused(&on_hosts("host = \"a\"", ""));
     assert!(lacking.contains("names no host"), "{lacking}");
     let here = on_hosts("host = \"a\"", "host = \"b\"").replace("driver = \"elsewhere\"\n", "");

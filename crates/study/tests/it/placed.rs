@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use proptest::{collection::vec, prelude::*};
-use rookery_study::{Callers, Document, HostFacts, Plan, Point, render_plan};
+use rookery_study::{Callers, Plan, Point, render_plan};
+
+use crate::common::plan_of;
 
 const HEAD: &str = r#"
 title = "t"
@@ -37,29 +39,14 @@ tier_of = "web"
 vcpus = 0.5
 "#;
 
-fn host(cpus: u32) -> HostFacts {
-    HostFacts {
-        cpus: (0..cpus).collect(),
-        memory_mib: 16_384,
-        disk_free_mib: 65_536,
-        root: true,
-        places: Vec::new(),
-    }
-}
-
-fn plan(text: &str, cpus: u32) -> Result<(Document, Plan), String> {
-    let document = Document::parse("s.toml", text).map_err(|problems| problems.to_string())?;
-    let plan = Plan::of(&document, &host(cpus)).map_err(|problems| problems.to_string())?;
-    Ok((document, plan))
-}
-
 fn refused(text: &str, cpus: u32) -> String {
-    plan(text, cpus).map(|_| ()).expect_err("refused")
+    plan_of(text, cpus).map(|_| ()).expect_err("refused")
 }
 
 #[test]
 fn a_plan_shows_where_it_lays_groups() {
-    let (document, plan) = plan(&format!("{HEAD}{MIXED}"), 4).unwrap_or_else(|no| panic!("{no}"));
+    let (document, plan) =
+        plan_of(&format!("{HEAD}{MIXED}"), 4).unwrap_or_else(|no| panic!("{no}"));
     insta::assert_snapshot!(render_plan(&plan, document.study(), 120));
     let hosts: Vec<String> = by_group(&plan.points[0]).into_values().collect();
     // By name: database, small, web, wide.
@@ -70,26 +57,26 @@ fn a_plan_shows_where_it_lays_groups() {
 
 #[test]
 fn the_memory_of_any_level_counts() {
-    let text = |memory: &str| {
-        let head = HEAD.replace("\"512MiB\"", memory);
-        let group = |name: &str, vcpus: u32| {
-            format!("[[layout.group]]\nname = \"{name}\"\nusers = 5\nvcpus = {vcpus}\n")
-        };
-        let groups = [group("x", 3), group("y", 2), group("z", 2)].concat();
-        format!("{head}[[layout]]\nname = \"l\"\nhosts = [\"a\", \"b\"]\n{groups}")
-    };
     let hosts = |memory: &str| {
-        let (_, plan) = plan(&text(memory), 4).unwrap_or_else(|no| panic!("{no}"));
+        let head = HEAD.replace("\"512MiB\"", memory);
+        let text = format!(
+            "{head}[[layout]]\nname = \"l\"\nhosts = [\"a\", \"b\"]\n\
+             [[layout.group]]\nname = \"x\"\nusers = 5\nvcpus = 2\nguest.memory = \"512MiB\"\n\
+             [[layout.group]]\nname = \"y\"\nusers = 5\n\
+             [[layout.group]]\nname = \"z\"\nusers = 5\n"
+        );
+        let (_, plan) = plan_of(&text, 4).unwrap_or_else(|no| panic!("{no}"));
         let points = plan.points.iter().map(by_group);
         let mut different: Vec<BTreeMap<String, String>> = points.collect();
         different.dedup();
         assert_eq!(different.len(), 1, "levels do not move a group");
         different.remove(0).into_values().collect::<String>()
     };
+    // By CPUs alone the two small ones are together.
     assert_eq!(hosts("\"512MiB\""), "abb");
     assert_eq!(hosts("[\"512MiB\", \"600MiB\"]"), "abb");
-    // Three of 5000 MiB each: two fit on one host.
-    assert_eq!(hosts("[\"512MiB\", \"5000MiB\"]"), "abb");
+    // No host has the memory of both.
+    assert_eq!(hosts("[\"512MiB\", \"9000MiB\"]"), "aab");
 }
 
 #[test]
@@ -210,10 +197,10 @@ proptest! {
     ) {
         let tiles: &[u32] = if more_tiles { &[1, 2] } else { &[1] };
         let text = text(&groups, hosts, tiles);
-        match plan(&text, 8) {
+        match plan_of(&text, 8) {
             Ok((document, placed)) => {
                 assert_placed(&placed, &groups, hosts);
-                let again = plan(&document.study().to_toml(), 8);
+                let again = plan_of(&document.study().to_toml(), 8);
                 if document.factors().is_empty() {
                     prop_assert_eq!(again.map(|(_, plan)| plan.points).ok(), Some(placed.points));
                 }

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use rookery_study::{
-    Callers, ChosenTimes, CpuTime, GuestGroup, HostFacts, Level, Order, Plan, Point, Problems,
-    Purpose, Study, WishPlan,
+    Callers, ChosenTimes, CpuTime, Document, GuestGroup, HostFacts, Level, Order, Plan, Point,
+    Problems, Purpose, Study, WishPlan,
 };
 
 /// A host that carries most random studies.
@@ -16,6 +16,23 @@ pub(crate) fn host() -> HostFacts {
         root: true,
         places: Vec::new(),
     }
+}
+
+/// A host of so many CPUs, with the memory and the disk of a small server.
+pub(crate) fn host_of(cpus: u32) -> HostFacts {
+    HostFacts {
+        cpus: (0..cpus).collect(),
+        memory_mib: 16_384,
+        disk_free_mib: 65_536,
+        ..host()
+    }
+}
+
+/// A study and its plan for a host of so many CPUs, or the problems as they are printed.
+pub(crate) fn plan_of(text: &str, cpus: u32) -> Result<(Document, Plan), String> {
+    let document = Document::parse("s.toml", text).map_err(|problems| problems.to_string())?;
+    let plan = Plan::of(&document, &host_of(cpus)).map_err(|problems| problems.to_string())?;
+    Ok((document, plan))
 }
 
 /// What must hold of every plan.
