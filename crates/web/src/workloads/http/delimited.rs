@@ -153,6 +153,11 @@ fn bytes_of(class: &Hir) -> Option<([bool; 256], bool)> {
 mod tests {
     use super::*;
 
+    fn find(pattern: &str, body: &str, goes_on: bool) -> Place {
+        let pattern = Delimited::new(pattern).expect("of this shape");
+        pattern.find(body.as_bytes(), goes_on)
+    }
+
     #[test]
     fn patterns_of_this_shape_are_known() {
         for pattern in [
@@ -183,10 +188,7 @@ mod tests {
 
     #[test]
     fn what_follows_is_waited_for() {
-        let find = |pattern: &str, body: &str| {
-            let pattern = Delimited::new(pattern).expect("of this shape");
-            pattern.find(body.as_bytes(), true)
-        };
+        let find = |pattern, body| find(pattern, body, true);
         assert_eq!(find("id=([a-z]+)", "..id=abc;"), Place::At(5, 8));
         assert_eq!(find("id=([a-z]+)", "..id=abc"), Place::Unknown);
         assert_eq!(find("id=([a-z]{3})", "..id=abc"), Place::At(5, 8));
@@ -198,10 +200,7 @@ mod tests {
 
     #[test]
     fn all_that_there_is_tells() {
-        let find = |pattern: &str, body: &str| {
-            let pattern = Delimited::new(pattern).expect("of this shape");
-            pattern.find(body.as_bytes(), false)
-        };
+        let find = |pattern, body| find(pattern, body, false);
         assert_eq!(find("id=([a-z]+)", "id=abc"), Place::At(3, 6));
         assert_eq!(find("id=([a-z]+);;", "id=abc;"), Place::Nowhere);
         assert_eq!(find("id=([a-z]*)", "id="), Place::At(3, 3));
