@@ -683,9 +683,14 @@ fn demand_met(
             60.0 * drawn_per_s(good)? * units?
         }
         None => {
-            let pause_s = mean_of(good, |measured| units::pause_s(study, measured))
-                .filter(|pause_s| *pause_s > 0.0)?;
-            60.0 * f64::from(point.total_users()) / pause_s
+            let cycle_s = |measured: &Measurement| {
+                Some(units::cycle_s(measured)? * units::cycles_kept(measured)?)
+            };
+            let shortest_s = |measured: &Measurement| {
+                units::pause_s(study, measured).or_else(|| cycle_s(measured))
+            };
+            let shortest_s = mean_of(good, shortest_s).filter(|shortest_s| *shortest_s > 0.0)?;
+            60.0 * f64::from(point.total_users()) / shortest_s
         }
     };
     per_minute

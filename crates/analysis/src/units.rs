@@ -30,6 +30,20 @@ pub(crate) fn cycle_s(measured: &Measurement) -> Option<f64> {
     (measured.pacing == Pacing::Cycle && units > 0.0).then(|| all_s / units)
 }
 
+/// Length of the cycles that were asked for, as a share of those that were made, which are longer
+/// where answers took longer. `None` where pauses fill up no cycles.
+pub(crate) fn cycles_kept(measured: &Measurement) -> Option<f64> {
+    let cycles = measured.guests.iter().filter_map(|guest| {
+        let (asked_s, made_s) = (guest.drawn_delay_mean_s?, guest.actual_delay_mean_s?);
+        let users_s = guest.busy_s + guest.idle_s;
+        (made_s > 0.0).then_some((users_s, users_s * asked_s / made_s))
+    });
+    let sum =
+        |(all, asked): (f64, f64), (users_s, asked_s): (f64, f64)| (all + users_s, asked + asked_s);
+    let (all, asked) = cycles.fold((0.0, 0.0), sum);
+    (measured.pacing == Pacing::Cycle && all > 0.0).then(|| asked / all)
+}
+
 /// Units of work within the window.
 fn units(measured: &Measurement) -> f64 {
     measured.units_per_minute() * measured.window.seconds() / 60.0

@@ -2,10 +2,10 @@
 
 use rookery_stats::{Measurement, Mode};
 
-use crate::{mean::mean, schema::data};
+use crate::{mean::mean, schema::data, units};
 
-/// From this share of their time on which users spend pausing, the offered load limits: were the
-/// layer infinitely fast, throughput would grow by a ninth at most.
+/// From this share of their time on which users spend pausing, or of cycles that were kept, the
+/// offered load limits: were the layer infinitely fast, throughput would grow by a ninth at most.
 const PAUSING: f64 = 0.9;
 /// From this share of arrivals on that are served, an open load is.
 const SERVED: f64 = 0.97;
@@ -29,8 +29,9 @@ data! {
 /// How much of what may limit was in use in one trial, as shares.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use {
-    /// Of a closed load, the time of users in which they pause; of an open one, the arrivals that
-    /// were served, on the scale of [`PAUSING`].
+    /// Of a closed load, the time of users in which they pause, or the length of cycles that
+    /// answers did not add to; of an open one, the arrivals that were served, on the scale of
+    /// [`PAUSING`].
     idle: Option<f64>,
     /// Of the CPUs that the guests may use.
     busy: Option<f64>,
@@ -45,7 +46,7 @@ impl Use {
     ) -> Self {
         Self {
             idle: match measured.mode {
-                Mode::Closed => pausing(measured),
+                Mode::Closed => units::cycles_kept(measured).or_else(|| pausing(measured)),
                 Mode::Open | Mode::PartlyOpen => {
                     served(measured).map(|share| share * PAUSING / SERVED)
                 }

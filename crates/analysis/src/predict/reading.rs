@@ -413,6 +413,26 @@ name = "as it is"
     }
 
     #[test]
+    fn cycles_are_kept_as_far_as_answers_leave_them() {
+        let trial = |pacing, asked_s, made_s| {
+            let mut trial = measured(pacing, 1_000, 20.0);
+            let guest = &mut trial.guests[0];
+            (guest.drawn_delay_mean_s, guest.actual_delay_mean_s) = (asked_s, made_s);
+            trial
+        };
+        let kept = |asked_s, made_s| {
+            units::cycles_kept(&trial(Pacing::Cycle, Some(asked_s), Some(made_s)))
+        };
+        assert_eq!(kept(0.1, 0.1), Some(1.0));
+        assert_eq!(kept(0.1, 0.4), Some(0.25));
+        assert_eq!(units::cycles_kept(&trial(Pacing::Cycle, None, None)), None);
+        assert_eq!(
+            units::cycles_kept(&trial(Pacing::Think, Some(0.1), Some(0.1))),
+            None
+        );
+    }
+
+    #[test]
     fn a_cycle_is_that_of_the_trial_in_which_answers_did_not_make_it_longer() {
         let good = [
             measured(Pacing::Cycle, 1_000, 20.0),

@@ -286,6 +286,9 @@ fn leading(words: &str, leader: &Leader, analysis: &Analysis) -> String {
     }
 }
 
+/// How a load sets the most that it can ask for.
+const AT_ONCE: &str = "if every answer came at once";
+
 /// What held a point back, as far as it was measured: the CPU of its guests, its load, or neither.
 fn limited_by(run: &Run, summary: &PointSummary) -> String {
     let capacity = summary.point.capacity_cpus;
@@ -309,18 +312,18 @@ fn limited_by(run: &Run, summary: &PointSummary) -> String {
             format!("What limited it: the CPU of the guests, which used {cores}.")
         }
         (Some(Limit::OfferedLoad), _) => format!(
-            "What limited it: its {people}. Throughput was {met} of the think-time bound, and the \
+            "What limited it: its {people}. They did {met} of what they would do {AT_ONCE}, and the \
              guests used {cores}."
         ),
         _ if open => format!(
             "What limited it is neither the CPU of the guests ({cores}) nor the rate of arrivals \
              ({met} of the {units} that they asked for were made): {waiting}."
         ),
-        // Without pauses, or with pauses that differ between operations, there is no bound.
+        // Without pauses there is no bound.
         (_, None) => format!("What limited it is not the CPU of the guests ({cores}): {waiting}."),
         _ => format!(
-            "What limited it is neither the CPU of the guests ({cores}) nor the think time of the \
-             {people} (throughput was {met} of the think-time bound): {waiting}."
+            "What limited it is neither the CPU of the guests ({cores}) nor the pauses of the \
+             {people} (they did {met} of what they would do {AT_ONCE}): {waiting}."
         ),
     }
 }
@@ -335,15 +338,17 @@ fn limited_without_cpu(summary: &PointSummary, met: &str) -> String {
             "What limited it: its arrivals. {met} of the {units} that they asked for were made."
         ),
         (false, _) if is_load => {
-            format!("What limited it: its {people}. Throughput was {met} of the think-time bound.")
+            format!(
+                "What limited it: its {people}. They did {met} of what they would do {AT_ONCE}."
+            )
         }
         (true, _) => format!(
             "What limited it is not the rate of arrivals ({met} of the {units} that they asked for \
              were made); {UNKNOWN}"
         ),
         (false, Some(_)) => format!(
-            "What limited it is not the think time of the {people} (throughput was {met} of the \
-             think-time bound); {UNKNOWN}"
+            "What limited it is not the pauses of the {people} (they did {met} of what they would \
+             do {AT_ONCE}); {UNKNOWN}"
         ),
         (false, None) => format!("What limited it is not known: {UNKNOWN}"),
     }
