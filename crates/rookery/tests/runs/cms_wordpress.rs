@@ -100,19 +100,6 @@ fn elapsed(event: &str) -> f64 {
     event["elapsed_s"].as_f64().unwrap_or(0.0)
 }
 
-/// The matrix of the study on Drupal without logins of the administrator: WordPress loses sessions
-/// where several users log in to one account at the same time.
-const NO_ADMINISTRATOR: &str = "matrix = [
-    [0.2, 0.4, 0.2, 0.2, 0, 0, 0, 0],
-    [0.4, 0.2, 0.2, 0.2, 0, 0, 0, 0],
-    [0.2, 0.2, 0.4, 0.2, 0, 0, 0, 0],
-    [0, 0, 0, 0, 0, 0.4, 0.3, 0.3],
-    [0, 0, 0, 0, 0, 0.1, 0.1, 0.8],
-    [0, 0, 0, 0, 0, 0, 0, 1],
-    [0, 0, 0, 0, 0, 0, 0, 1],
-    [0.2, 0.4, 0.2, 0.2, 0, 0, 0, 0],
-]";
-
 /// The functional baseline of content management: four users for 30 s, 0.2 s between operations.
 fn content_management(contract: &str) -> String {
     let text = fs::read_to_string(studies().join("cms-wordpress.toml")).expect("the study");
@@ -128,7 +115,7 @@ fn content_management(contract: &str) -> String {
         ),
         (
             "think_time = \"1s\"",
-            format!("pacing = \"think\"\nthink_time = \"200ms\"\n{NO_ADMINISTRATOR}"),
+            "pacing = \"think\"\nthink_time = \"200ms\"".to_owned(),
         ),
         (
             "[guest]",
