@@ -2,7 +2,7 @@
 
 use rookery_workload::Window;
 
-use crate::{GuestLink, KernelCount, KernelCounter, checks::Remark, guest_link::INTERFACE};
+use crate::{GuestLink, KernelCount, KernelCounter, checks::Remark};
 
 /// Share of the window in interrupts, on all CPUs of a guest together, from which on it is said.
 const SERVED: f64 = 0.05;
@@ -60,13 +60,10 @@ fn interrupts_us(counts: &[KernelCount], wanted: impl Fn(u32) -> bool) -> u64 {
 
 /// Packets of a guest's interface; `None` where it has none of its own.
 fn packets(link: &GuestLink, counts: &[KernelCount]) -> Option<u64> {
-    let scope = format!("{} {INTERFACE}", link.guest);
-    let own = counts.iter().filter(|count| {
-        let packets = [KernelCounter::ReceivedPackets, KernelCounter::SentPackets];
-        count.scope == scope && packets.contains(&count.counter)
-    });
-    let counts: Vec<u64> = own.map(|count| count.count).collect();
-    (!counts.is_empty() && !link.cpus.is_empty()).then(|| counts.iter().sum())
+    let both = [KernelCounter::ReceivedPackets, KernelCounter::SentPackets];
+    let own = both.map(|counter| link.counted(counts, counter));
+    let counted = own.iter().flatten().count() > 0 && !link.cpus.is_empty();
+    counted.then(|| own.iter().flatten().sum())
 }
 
 #[cfg(test)]

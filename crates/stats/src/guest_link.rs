@@ -8,7 +8,7 @@ use crate::{KernelCount, KernelCounter, checks::Remark};
 /// before it is cut, without the headers of its pieces, which the limit counts too.
 const REACHED: f64 = 0.9;
 /// The interface of a guest that has a network of its own.
-pub(crate) const INTERFACE: &str = "eth0";
+const INTERFACE: &str = "eth0";
 
 /// The link of a guest as it was in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,27 @@ pub struct GuestLink {
     pub bits_per_s: Option<u64>,
     /// CPUs that it is kept on; none where that is not known.
     pub cpus: Vec<u32>,
+    /// Its interface on the host, of a guest whose own kernel is not asked for its packets.
+    pub tap: Option<String>,
+}
+
+impl GuestLink {
+    /// What was counted of the interface to its users, as the guest sees it; `None` where nothing
+    /// was. What a machine sends, its tap receives.
+    pub(crate) fn counted(&self, counts: &[KernelCount], counter: KernelCounter) -> Option<u64> {
+        let (scopes, counter) = match &self.tap {
+            None => (vec![format!("{} {INTERFACE}", self.guest)], counter),
+            Some(tap) => {
+                let networks = ["lab", "host"].iter();
+                let scopes = networks.map(|network| format!("{network} {tap}"));
+                (scopes.collect(), counter.other_end())
+            }
+        };
+        let found = counts
+            .iter()
+            .find(|count| count.counter == counter && scopes.contains(&count.scope));
+        found.map(|found| found.count)
+    }
 }
 
 /// Largest packets, bytes.
@@ -46,12 +67,9 @@ pub fn link_remarks(links: &[GuestLink], counts: &[KernelCount], window: &Window
 /// The direction of a guest in which it came nearest to its limit, where it came near.
 fn at_limit(link: &GuestLink, counts: &[KernelCount], seconds: f64) -> Option<String> {
     let limit = link.bits_per_s? as f64;
-    let scope = format!("{} {INTERFACE}", link.guest);
     let rate = |counter: KernelCounter| {
-        let found = counts
-            .iter()
-            .find(|count| count.scope == scope && count.counter == counter);
-        found.map_or(0.0, |found| 8.0 * found.count as f64 / seconds)
+        let bytes = link.counted(counts, counter);
+        bytes.map_or(0.0, |bytes| 8.0 * bytes as f64 / seconds)
     };
     let (sent, received) = (
         rate(KernelCounter::SentBytes),
@@ -116,6 +134,7 @@ mod tests {
             packets: Some(PacketSizes { link, bridge }),
             bits_per_s,
             cpus: Vec::new(),
+            tap: None,
         }
     }
 
@@ -155,6 +174,20 @@ mod tests {
         );
         assert!(said(&links, &[sent("g1 eth0", 100_000_000)]).is_empty());
         assert!(said(&links, &[]).is_empty());
+        // What a machine sends, its tap receives.
+        let machine = GuestLink {
+            tap: Some("v1".to_owned()),
+            ..link("g1", 1500, 1500, Some(100_000_000))
+        };
+        let counts = [sent("lab v1", 120_000_000), sent("g1 eth0", 1)];
+        assert_eq!(
+            said(&[machine.clone()], &counts),
+            [
+                "g1 received 96.0 Mbit/s over a link that is limited to 100.0 Mbit/s \
+              (network.rate_limit): the limit bounds it"
+            ]
+        );
+        assert!(said(&[machine], &[sent("lab v11", 120_000_000)]).is_empty());
     }
 
     #[test]

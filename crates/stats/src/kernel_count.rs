@@ -145,6 +145,17 @@ impl KernelCounter {
             .find(|counter| counter.name() == name)
     }
 
+    /// What the other end of a link counts of the same packets.
+    pub(crate) fn other_end(self) -> Self {
+        match self {
+            Self::ReceivedBytes => Self::SentBytes,
+            Self::SentBytes => Self::ReceivedBytes,
+            Self::ReceivedPackets => Self::SentPackets,
+            Self::SentPackets => Self::ReceivedPackets,
+            same => same,
+        }
+    }
+
     /// Whether it is a state at one moment, not a count that only grows.
     #[must_use]
     pub fn is_gauge(self) -> bool {

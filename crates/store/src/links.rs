@@ -32,6 +32,7 @@ pub fn guest_links(tunings: &[Tuning]) -> Vec<GuestLink> {
                 .map(|(link, bridge)| PacketSizes { link, bridge }),
             bits_per_s: of("network.rate_limit").and_then(parse_rate),
             cpus: of("placement.cpus").map(cpus).unwrap_or_default(),
+            tap: of("network.tap").map(str::to_owned),
         }
     });
     links.collect()
@@ -74,6 +75,7 @@ mod tests {
             tuning("g1", "network.bridge_mtu", "1500"),
             tuning("g1", "network.rate_limit", "100Mbit"),
             tuning("g2", "network.mtu", "65536"),
+            tuning("g2", "network.tap", "v2"),
             tuning("g3", "network.mtu", "9000 in the guest, 1500 in the lab"),
             tuning("g3", "network.bridge_mtu", "1500"),
         ];
@@ -82,6 +84,7 @@ mod tests {
             packets,
             bits_per_s,
             cpus: Vec::new(),
+            tap: (guest == "g2").then(|| "v2".to_owned()),
         };
         let sizes = PacketSizes {
             link: 9000,
