@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     label::{Label, guest_netns, run_name},
-    link::{AskedLink, LinkLines, Side, apply, bridges, run_batch},
+    link::{AskedLink, EndSettings, LinkLines, Side, apply, bridges, run_batch},
 };
 use rookery_host::{Host, in_netns, make_netns, remove_netns};
 use rookery_study::LinkShape;
@@ -65,13 +65,15 @@ pub(crate) fn attach(
     // Made from inside the guest's namespace, so that neither end is ever in the host's own.
     let lines = LinkLines::new(asked.shape, number, lab)?;
     let environment = label.environment(guest);
+    let settings = EndSettings::from(asked);
+    let set = |side: Side| apply(host, &environment, &settings, &side.devices(asked.shape));
     host.step("guest network namespace")?;
     let in_lab = |batch: &str| {
         in_netns(Some(lab), || run_batch(host, &environment, batch)).and_then(|done| done)
     };
     let inside = || {
         run_batch(host, &environment, &lines.inside)?;
-        apply(host, &environment, asked, Side::Guest)
+        set(Side::Guest)
     };
     let deadline = Instant::now() + LINK_LIMIT;
     loop {
@@ -102,16 +104,12 @@ pub(crate) fn attach(
         }
         in_lab(&lines.join)
     });
-    let set = joined.and_then(|()| {
-        in_netns(Some(lab), || {
-            apply(host, &environment, asked, Side::Lab(number))
-        })
-        .and_then(|done| done)
-    });
-    if set.is_err() {
+    let done =
+        joined.and_then(|()| in_netns(Some(lab), || set(Side::Lab(number))).and_then(|done| done));
+    if done.is_err() {
         let _ = remove_netns(&name);
     }
-    set
+    done
 }
 
 /// `ip` names a link that is not there.

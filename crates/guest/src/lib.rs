@@ -73,7 +73,7 @@ pub use rookery_host::{
 pub use rookery_study::StorageRole;
 pub use rookery_study::vm_shape::{
     Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network,
-    NetworkShape, Pins, Pool, VmShape,
+    NetworkShape, NicModel, NicOffloads, Pins, Pool, VmShape,
 };
 pub use spec::{CalledBy, CpuTime, FileReaders, GuestFile, GuestSpec, GuestUser};
 pub use storage::{

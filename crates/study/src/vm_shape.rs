@@ -15,6 +15,8 @@ pub use net::{GuestNet, ParseGuestNetError};
 use serde::{Deserialize, Serialize};
 pub use words::{ParseNetworkError, ParsePoolError};
 
+use crate::link_shape::{BackEnd, Impairment, RateLimit};
+
 /// Which processor the guest sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -168,6 +170,30 @@ impl NicModel {
     }
 }
 
+/// What a virtio interface leaves to the other side of it; `None` = as the emulator has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NicOffloads {
+    /// Packets of TCP pass it before they are cut, in both directions.
+    pub tso: Option<bool>,
+    /// Packets pass it without checksums, in both directions.
+    pub checksum: Option<bool>,
+}
+
+impl NicOffloads {
+    /// Both with their names.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, Option<bool>); 2] {
+        [("tso", self.tso), ("checksum", self.checksum)]
+    }
+
+    /// Whether none is asked for.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The guest's network interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -189,6 +215,22 @@ pub struct NetworkShape {
     /// Packets of the machine that its interface on the host gathers before it hands them on
     /// (`rx-frames` of `ethtool -C`), up to 64; `None` = as the kernel has it.
     pub coalesce: Option<u32>,
+    /// How guests reach the tier that they call; another network on the lab's own alone.
+    pub back_end: BackEnd,
+    /// What a virtio interface leaves to the other side of it.
+    pub offloads: NicOffloads,
+    /// Most that passes its link in each direction; `None` = no limit. On a bridge alone.
+    pub rate_limit: Option<RateLimit>,
+    /// What a longer way would do to packets, in each direction. On a bridge alone.
+    pub impairment: Impairment,
+}
+
+impl NetworkShape {
+    /// Whether packets of its link are limited, late or lost.
+    #[must_use]
+    pub fn has_disciplines(&self) -> bool {
+        self.rate_limit.is_some() || !self.impairment.is_none()
+    }
 }
 
 impl Default for NetworkShape {
@@ -201,6 +243,10 @@ impl Default for NetworkShape {
             queues: 1,
             mtu: 1500,
             coalesce: None,
+            back_end: BackEnd::Shared,
+            offloads: NicOffloads::default(),
+            rate_limit: None,
+            impairment: Impairment::default(),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Whether this host can link containers as a study asks for.
+//! Whether this host can link guests as a study asks for.
 
 use std::{io, path::Path};
 
 use rookery_host::{RealHost, find_program};
-use rookery_study::{LabShape, LinkShape};
+use rookery_study::{LabShape, LinkShape, vm_shape::NetworkShape};
 
-use super::{AskedLink, with_link};
+use super::{AskedLink, machine::try_tap, with_link};
 use crate::host_check::Lack;
 
 /// What packets of machines need to be handled by the kernel.
@@ -17,21 +17,56 @@ const VHOST: &str = "/dev/vhost-net";
 pub(crate) fn missing(shape: &LabShape, packet_cpus: &[u32]) -> Vec<Lack> {
     match shape {
         LabShape::Container(shape) => missing_for_link(AskedLink { shape, packet_cpus }),
-        LabShape::Vm(shape) if shape.nic.vhost == Some(true) && !Path::new(VHOST).exists() => {
-            vec![Lack::new(
-                format!("there is no {VHOST}"),
-                "modprobe vhost_net, or leave packets to the emulator: `device = \"virtio\"` in \
-                 [network]",
-            )]
-        }
-        // By it is read back what the emulator set.
-        LabShape::Vm(shape)
-            if shape.nic.coalesce.is_some() && find_program("ethtool").is_none() =>
-        {
-            vec![Lack::new("there is no `ethtool`", "apt install ethtool")]
-        }
-        LabShape::Bare | LabShape::Fake | LabShape::External | LabShape::Vm(_) => Vec::new(),
+        LabShape::Vm(shape) => missing_for_machine(&shape.nic, packet_cpus),
+        LabShape::Bare | LabShape::Fake | LabShape::External => Vec::new(),
     }
+}
+
+fn missing_for_machine(nic: &NetworkShape, packet_cpus: &[u32]) -> Vec<Lack> {
+    if nic.vhost == Some(true) && !Path::new(VHOST).exists() {
+        return vec![Lack::new(
+            format!("there is no {VHOST}"),
+            "modprobe vhost_net, or leave packets to the emulator: `device = \"virtio\"` in \
+             [network]",
+        )];
+    }
+    // By `ethtool` is read back what the emulator set.
+    let by_emulator = nic.coalesce.is_some() || !nic.offloads.is_none();
+    let missing = missing_programs([
+        (by_emulator, "ethtool", "ethtool"),
+        (nic.has_disciplines(), "tc", "iproute2"),
+    ]);
+    let asks = !packet_cpus.is_empty() || nic.has_disciplines();
+    if !missing.is_empty() || !asks || !rustix::process::geteuid().is_root() {
+        // Without root there are no machines on a bridge at all.
+        return missing;
+    }
+    let lack = |error: io::Error| {
+        let what = format!(
+            "the interface of a machine on the host cannot be as [network] asks for: {}",
+            first_words(&error)
+        );
+        let help = "load what is refused (for delay and loss modprobe sch_netem), build a kernel \
+                    that has it, or leave these settings of [network] out";
+        Lack::new(what, help)
+    };
+    try_tap(&RealHost, nic, packet_cpus)
+        .err()
+        .map(lack)
+        .into_iter()
+        .collect()
+}
+
+/// What is lacking of programs, each with whether it is needed, and its package.
+fn missing_programs<const N: usize>(programs: [(bool, &str, &str); N]) -> Vec<Lack> {
+    programs
+        .into_iter()
+        .filter(|(needed, program, _)| *needed && find_program(program).is_none())
+        .map(|(_, program, package)| {
+            let what = format!("there is no `{program}`");
+            Lack::new(what, format!("apt install {package}"))
+        })
+        .collect()
 }
 
 fn missing_for_link(asked: AskedLink<'_>) -> Vec<Lack> {
@@ -39,7 +74,7 @@ fn missing_for_link(asked: AskedLink<'_>) -> Vec<Lack> {
     if *link == LinkShape::default() && asked.packet_cpus.is_empty() {
         return Vec::new();
     }
-    let programs = [
+    let missing = missing_programs([
         (
             !link.offloads.is_none() || link.coalesce.is_some(),
             "ethtool",
@@ -50,17 +85,7 @@ fn missing_for_link(asked: AskedLink<'_>) -> Vec<Lack> {
             "tc",
             "iproute2",
         ),
-    ];
-    let missing: Vec<Lack> = programs
-        .into_iter()
-        .filter(|(needed, program, _)| *needed && find_program(program).is_none())
-        .map(|(_, program, package)| {
-            Lack::new(
-                format!("there is no `{program}`"),
-                format!("apt install {package}"),
-            )
-        })
-        .collect();
+    ]);
     if !missing.is_empty() || !rustix::process::geteuid().is_root() {
         // Without root there are no containers at all.
         return missing;

@@ -4,13 +4,14 @@ use std::{path::Path, time::Duration};
 
 use rookery_cast::{low_u32, truncate_u64};
 use rookery_host::{Host, Invocation, format_cpu_list, in_netns};
-use rookery_study::{BackEnd, Impairment, LinkShape, Named as _, RateQueue, plain_rate};
+use rookery_study::{BackEnd, Impairment, LinkShape, Named as _, RateLimit, RateQueue, plain_rate};
 use serde::Deserialize;
 
 use super::{
-    BACK_END_BRIDGE, BRIDGE, GUEST_DEVICE,
+    BACK_END_BRIDGE, BACK_END_DEVICE, BRIDGE, GUEST_DEVICE,
+    lines::back_end_port,
     packet_cpus::{Direction, placed},
-    settings::{AskedLink, Side},
+    settings::{AskedLink, EndDevices, Side},
 };
 use crate::storage::InForce;
 
@@ -26,7 +27,7 @@ pub(crate) struct LinkPlace<'a> {
 
 /// An interface as `ip -json -details link` shows it.
 #[derive(Deserialize)]
-struct Device {
+pub(super) struct Device {
     #[serde(default)]
     ifname: String,
     #[serde(default)]
@@ -46,7 +47,7 @@ struct Info {
 
 /// A queueing discipline as `tc -json` shows it.
 #[derive(Deserialize)]
-struct Discipline {
+pub(super) struct Discipline {
     kind: String,
     #[serde(default)]
     options: DisciplineOptions,
@@ -83,7 +84,8 @@ pub(crate) fn readings(
     let shape = asked.shape;
     let inside = devices(host, place.guest);
     let outside = devices(host, place.lab);
-    let far = Side::Lab(place.number);
+    let near = Side::Guest.devices(shape);
+    let far = Side::Lab(place.number).devices(shape);
     let mut readings = vec![
         InForce::new(
             "network.device",
@@ -93,30 +95,21 @@ pub(crate) fn readings(
         InForce::new(
             "network.mtu",
             shape.mtu.to_string(),
-            both(
-                mtu_of(&inside, GUEST_DEVICE),
-                mtu_of(&outside, &far.first(shape.device)),
-            ),
+            both(mtu_of(&inside, GUEST_DEVICE), mtu_of(&outside, far.first())),
         ),
         bridge_reading(shape.bridge_mtu, &outside),
     ];
     if shape.back_end == BackEnd::Separate {
-        let in_force = back_end_in_force(&inside, &outside, far);
-        readings.push(InForce::new(
-            "network.back_end",
-            BackEnd::Separate.name(),
-            in_force,
-        ));
+        let has_interface = find(&inside, BACK_END_DEVICE).is_some();
+        readings.push(back_end_reading(has_interface, &outside, place.number));
     }
     if !shape.offloads.is_none() {
-        readings.extend(offload_readings(host, shape, place));
+        readings.extend(offload_readings(host, shape, place, [&near, &far]));
     }
     if let Some(packets) = shape.coalesce {
-        let gathered = |namespace: &Path, side: Side| {
-            gathered(host, Some(namespace), &side.first(shape.device))
-        };
-        let (inside, outside) = (gathered(place.guest, Side::Guest), gathered(place.lab, far));
-        let in_force = both(inside, outside);
+        let gathered =
+            |namespace: &Path, end: &EndDevices| gathered(host, Some(namespace), end.first());
+        let in_force = both(gathered(place.guest, &near), gathered(place.lab, &far));
         readings.push(InForce::new(
             "network.coalesce",
             packets.to_string(),
@@ -124,44 +117,32 @@ pub(crate) fn readings(
         ));
     }
     if shape.rate_limit.is_some() || !shape.impairment.is_none() {
-        let ends = disciplines(host, shape, place);
-        readings.extend(limit_readings(shape, &ends));
+        let ends = [
+            disciplines(host, Some(place.guest), near.first()),
+            disciplines(host, Some(place.lab), far.first()),
+        ];
+        readings.extend(limit_readings(shape.rate_limit, &ends));
         readings.extend(impairment_readings(&shape.impairment, &ends));
     }
     if !asked.packet_cpus.is_empty() {
-        readings.extend(packet_readings(asked, place));
+        let end = |namespace: &Path, end: &EndDevices, direction| {
+            in_netns(Some(namespace), || placed(&end.all, direction)).ok()?
+        };
+        readings.extend(packet_readings(asked.packet_cpus, |direction| {
+            let (inside, outside) = (
+                end(place.guest, &near, direction),
+                end(place.lab, &far, direction),
+            );
+            let has_masks = inside.is_some() || outside.is_some();
+            has_masks.then(|| both(inside, outside))
+        }));
     }
     readings
 }
 
-/// The readings of a machine that is plugged into the lab's bridge by `tap`.
-pub(crate) fn machine_readings(host: &dyn Host, lab: &Path, tap: &str, mtu: u32) -> [InForce; 2] {
-    let devices = devices(host, lab);
-    [
-        InForce::new(
-            "network.mtu",
-            mtu.to_string(),
-            mtu_of(&devices, tap).map_or_else(String::new, |mtu| mtu.to_string()),
-        ),
-        bridge_reading(mtu, &devices),
-    ]
-}
-
-/// What the interface of a machine gathers, where it was asked for. `lab` is the namespace of the
-/// lab's network; `None` = that of the caller, on a bridge of the host.
-pub(crate) fn coalesce_reading(
-    host: &dyn Host,
-    lab: Option<&Path>,
-    tap: &str,
-    asked: Option<u32>,
-) -> Option<InForce> {
-    let packets = asked?.to_string();
-    let in_force = gathered(host, lab, tap).unwrap_or_default();
-    Some(InForce::new("network.coalesce", packets, in_force))
-}
-
 /// How many packets an interface gathers, as `ethtool -c` says it; `None` where it does not.
-fn gathered(host: &dyn Host, namespace: Option<&Path>, device: &str) -> Option<String> {
+/// `namespace` is where it is; `None` = that of the caller.
+pub(super) fn gathered(host: &dyn Host, namespace: Option<&Path>, device: &str) -> Option<String> {
     let invocation = Invocation::new("ethtool").args(["-c", device]);
     let said = in_netns(namespace, || host.run(invocation));
     rx_frames(&said.ok().and_then(Result::ok)?)
@@ -182,17 +163,20 @@ pub(crate) fn host_mtu(device: &str) -> String {
     read.trim().to_owned()
 }
 
-/// Whether a guest has an interface to the network of tiers, and the lab's end of it is a port of
-/// that network's bridge.
-fn back_end_in_force(inside: &[Device], outside: &[Device], far: Side) -> &'static str {
-    let port = find(outside, &far.back_end()).is_some_and(|port| port.master == BACK_END_BRIDGE);
-    match port && find(inside, &Side::Guest.back_end()).is_some() {
-        true => BackEnd::Separate.name(),
-        false => BackEnd::Shared.name(),
-    }
+/// Tiers have a network of their own where a guest has an interface to it, and the lab's end of
+/// that is a port of the network's bridge.
+pub(super) fn back_end_reading(has_interface: bool, outside: &[Device], number: u16) -> InForce {
+    let port = find(outside, &back_end_port(number));
+    let is_port = port.is_some_and(|port| port.master == BACK_END_BRIDGE);
+    let in_force = match has_interface && is_port {
+        true => BackEnd::Separate,
+        false => BackEnd::Shared,
+    };
+    let asked = BackEnd::Separate.name();
+    InForce::new("network.back_end", asked, in_force.name())
 }
 
-fn bridge_reading(asked: u32, devices: &[Device]) -> InForce {
+pub(super) fn bridge_reading(asked: u32, devices: &[Device]) -> InForce {
     InForce::new(
         "network.bridge_mtu",
         asked.to_string(),
@@ -201,15 +185,15 @@ fn bridge_reading(asked: u32, devices: &[Device]) -> InForce {
 }
 
 /// Nothing where `ip` says nothing.
-fn devices(host: &dyn Host, namespace: &Path) -> Vec<Device> {
+pub(super) fn devices(host: &dyn Host, namespace: &Path) -> Vec<Device> {
     let invocation = || Invocation::new("ip").args(["-json", "-details", "link", "show"]);
-    let said = said_in(host, namespace, invocation());
+    let said = said_in(host, Some(namespace), invocation());
     serde_json::from_str(&said).unwrap_or_default()
 }
 
 /// What a command says in a namespace; empty where it fails.
-fn said_in(host: &dyn Host, namespace: &Path, invocation: Invocation) -> String {
-    let said = in_netns(Some(namespace), || host.run(invocation));
+fn said_in(host: &dyn Host, namespace: Option<&Path>, invocation: Invocation) -> String {
+    let said = in_netns(namespace, || host.run(invocation));
     said.ok().and_then(Result::ok).unwrap_or_default()
 }
 
@@ -217,12 +201,12 @@ fn find<'a>(devices: &'a [Device], name: &str) -> Option<&'a Device> {
     devices.iter().find(|device| device.ifname == name)
 }
 
-fn mtu_of(devices: &[Device], name: &str) -> Option<u32> {
+pub(super) fn mtu_of(devices: &[Device], name: &str) -> Option<u32> {
     find(devices, name).map(|device| device.mtu)
 }
 
 /// Both ends of a link: one value where they agree; else that of the guest, and that of the lab.
-fn both<T: ToString + PartialEq>(guest: Option<T>, lab: Option<T>) -> String {
+pub(super) fn both<T: ToString + PartialEq>(guest: Option<T>, lab: Option<T>) -> String {
     match (guest, lab) {
         (Some(guest), Some(lab)) if guest == lab => guest.to_string(),
         (None, None) => String::new(),
@@ -233,17 +217,18 @@ fn both<T: ToString + PartialEq>(guest: Option<T>, lab: Option<T>) -> String {
     }
 }
 
-fn offload_readings(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>) -> Vec<InForce> {
-    let features = |namespace: &Path, side: Side| {
-        let device = side.offloading(shape.device);
-        said_in(
-            host,
-            namespace,
-            Invocation::new("ethtool").args(["-k", &device]),
-        )
+fn offload_readings(
+    host: &dyn Host,
+    shape: &LinkShape,
+    place: &LinkPlace<'_>,
+    [near, far]: [&EndDevices; 2],
+) -> Vec<InForce> {
+    let of_end = |namespace: &Path, end: &EndDevices| {
+        let device = end.offloading.first().map_or("", String::as_str);
+        features(host, Some(namespace), device)
     };
-    let inside = features(place.guest, Side::Guest);
-    let outside = features(place.lab, Side::Lab(place.number));
+    let inside = of_end(place.guest, near);
+    let outside = of_end(place.lab, far);
     let asked = shape.offloads.named().into_iter().zip(FEATURES);
     asked
         .filter_map(|((name, asked), features)| {
@@ -260,6 +245,15 @@ fn offload_readings(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>) -
         .collect()
 }
 
+/// What `ethtool -k` says of an interface. `namespace` as for [`gathered`].
+pub(super) fn features(host: &dyn Host, namespace: Option<&Path>, device: &str) -> String {
+    said_in(
+        host,
+        namespace,
+        Invocation::new("ethtool").args(["-k", device]),
+    )
+}
+
 /// What `ethtool -k` calls each of [`Offloads::named`](rookery_study::Offloads::named).
 const FEATURES: [&[&str]; 4] = [
     &["generic-receive-offload"],
@@ -269,7 +263,7 @@ const FEATURES: [&[&str]; 4] = [
 ];
 
 /// Whether all of these features are on; `None` where they differ or are not listed.
-fn state(said: &str, features: &[&str]) -> Option<bool> {
+pub(super) fn state(said: &str, features: &[&str]) -> Option<bool> {
     let states = features.iter().map(|feature| {
         let value = said
             .lines()
@@ -285,20 +279,22 @@ fn state(said: &str, features: &[&str]) -> Option<bool> {
     states.iter().all(|state| *state == first).then_some(first)
 }
 
-/// The queueing disciplines of the guest's end and of the lab's.
-fn disciplines(host: &dyn Host, shape: &LinkShape, place: &LinkPlace<'_>) -> [Vec<Discipline>; 2] {
-    let of = |namespace: &Path, side: Side| -> Vec<Discipline> {
-        let device = side.first(shape.device);
-        let invocation = Invocation::new("tc").args(["-json", "qdisc", "show", "dev", &device]);
-        serde_json::from_str(&said_in(host, namespace, invocation)).unwrap_or_default()
-    };
-    [
-        of(place.guest, Side::Guest),
-        of(place.lab, Side::Lab(place.number)),
-    ]
+/// The queueing disciplines of an interface. `namespace` as for [`gathered`].
+pub(super) fn disciplines(
+    host: &dyn Host,
+    namespace: Option<&Path>,
+    device: &str,
+) -> Vec<Discipline> {
+    let invocation = Invocation::new("tc").args(["-json", "qdisc", "show", "dev", device]);
+    parse_disciplines(&said_in(host, namespace, invocation))
 }
 
-fn impairment_readings(
+/// The same from what `tc` says; none where it says nothing.
+pub(super) fn parse_disciplines(said: &str) -> Vec<Discipline> {
+    serde_json::from_str(said).unwrap_or_default()
+}
+
+pub(super) fn impairment_readings(
     asked: &Impairment,
     [inside, outside]: &[Vec<Discipline>; 2],
 ) -> Vec<InForce> {
@@ -333,8 +329,11 @@ fn impairment_readings(
     delay.into_iter().chain(loss).collect()
 }
 
-fn limit_readings(shape: &LinkShape, [inside, outside]: &[Vec<Discipline>; 2]) -> Vec<InForce> {
-    let Some(limit) = shape.rate_limit else {
+pub(super) fn limit_readings(
+    asked: Option<RateLimit>,
+    [inside, outside]: &[Vec<Discipline>; 2],
+) -> Vec<InForce> {
+    let Some(limit) = asked else {
         return Vec::new();
     };
     let rate = |found: &[Discipline]| {
@@ -362,32 +361,20 @@ fn limit_readings(shape: &LinkShape, [inside, outside]: &[Vec<Discipline>; 2]) -
     readings
 }
 
-/// Where packets are handled; of sending nothing is said where no interface has queues to choose
-/// from.
-fn packet_readings(asked: AskedLink<'_>, place: &LinkPlace<'_>) -> Vec<InForce> {
-    let end = |namespace: &Path, side: Side, direction| {
-        let devices = side.all_devices(asked.shape);
-        let found = in_netns(Some(namespace), || placed(&devices, direction));
-        found.ok().flatten()
-    };
-    let ends = |direction| {
-        let lab = Side::Lab(place.number);
-        [
-            end(place.guest, Side::Guest, direction),
-            end(place.lab, lab, direction),
-        ]
-    };
-    let cpus = format_cpu_list(asked.packet_cpus.iter().copied());
-    let [guest, lab] = ends(Direction::Receive);
-    let received = InForce::new("network.irq", cpus.clone(), both(guest, lab));
-    let sent = match ends(Direction::Send) {
-        [None, None] => None,
-        [guest, lab] => Some(InForce::new("network.irq_send", cpus, both(guest, lab))),
-    };
+/// Where packets are handled, as `placed` says it of each direction; of sending nothing is said
+/// where no interface has queues to choose from.
+pub(super) fn packet_readings(
+    asked: &[u32],
+    placed: impl Fn(Direction) -> Option<String>,
+) -> Vec<InForce> {
+    let cpus = format_cpu_list(asked.iter().copied());
+    let received = placed(Direction::Receive).unwrap_or_default();
+    let received = InForce::new("network.irq", cpus.clone(), received);
+    let sent = placed(Direction::Send).map(|sent| InForce::new("network.irq_send", cpus, sent));
     std::iter::once(received).chain(sent).collect()
 }
 
-fn on_off(on: bool) -> &'static str {
+pub(super) fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 

@@ -81,8 +81,8 @@ pub(super) fn port(device: LinkDevice, number: u16) -> String {
     }
 }
 
-/// The lab's end of a guest's link to the network of tiers.
-pub(super) fn back_end_port(number: u16) -> String {
+/// The lab's end of a guest's link to the network of tiers, of a machine the interface there.
+pub(crate) fn back_end_port(number: u16) -> String {
     format!("b{number}")
 }
 

@@ -9,21 +9,26 @@
 //! Where tiers have a network of their own, every guest has a second pair: `eth1` in its namespace,
 //! and `b1` for the first guest, a port of the bridge `br1`. A guest of a tier has its address
 //! there.
+//!
+//! Machines on the lab's bridges have taps of the same names, `v1` and `b1`, which their emulator
+//! makes and which go with it.
 
 mod ability;
 mod base;
 mod in_force;
 mod lines;
+mod machine;
 mod packet_cpus;
 mod settings;
 mod unnamed;
 
 pub(crate) use ability::missing;
 pub(crate) use base::{back_end_address, bridges, guest_address, run_batch};
-pub(crate) use in_force::{LinkPlace, coalesce_reading, host_mtu, machine_readings, readings};
-pub(crate) use lines::LinkLines;
+pub(crate) use in_force::{LinkPlace, host_mtu, readings};
+pub(crate) use lines::{LinkLines, back_end_port};
+pub(crate) use machine::{MachineEnd, MachineLink};
 pub use settings::AskedLink;
-pub(crate) use settings::{Side, apply};
+pub(crate) use settings::{EndSettings, Side, apply};
 pub use unnamed::{LinkEnds, with_link};
 
 /// The guest's own interface.
@@ -33,6 +38,6 @@ const LOWER_DEVICE: &str = "u0";
 /// The bridge of a lab.
 pub(crate) const BRIDGE: &str = "br0";
 /// A guest's interface to the network of tiers.
-const BACK_END_DEVICE: &str = "eth1";
+pub(crate) const BACK_END_DEVICE: &str = "eth1";
 /// The bridge of that network.
-const BACK_END_BRIDGE: &str = "br1";
+pub(crate) const BACK_END_BRIDGE: &str = "br1";

@@ -4,7 +4,7 @@
 use std::io;
 
 use rookery_host::{Host, Invocation};
-use rookery_study::{BackEnd, Impairment, LinkDevice, LinkShape, RateLimit, RateQueue};
+use rookery_study::{BackEnd, Impairment, LinkDevice, LinkShape, Offloads, RateLimit, RateQueue};
 
 use super::{
     BACK_END_DEVICE, GUEST_DEVICE, LOWER_DEVICE,
@@ -43,7 +43,48 @@ impl<'a> From<&'a LinkShape> for AskedLink<'a> {
     }
 }
 
-/// One end of a link.
+/// What is asked for of the interfaces of one end of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndSettings<'a> {
+    pub(crate) offloads: Offloads,
+    pub(crate) coalesce: Option<u32>,
+    pub(crate) rate_limit: Option<RateLimit>,
+    pub(crate) impairment: Impairment,
+    pub(crate) packet_cpus: &'a [u32],
+}
+
+impl<'a> From<AskedLink<'a>> for EndSettings<'a> {
+    fn from(asked: AskedLink<'a>) -> Self {
+        let AskedLink { shape, packet_cpus } = asked;
+        Self {
+            offloads: shape.offloads,
+            coalesce: shape.coalesce,
+            rate_limit: shape.rate_limit,
+            impairment: shape.impairment,
+            packet_cpus,
+        }
+    }
+}
+
+/// The interfaces of one end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EndDevices {
+    /// Those whose offloads take part; of the first they are read back.
+    pub(super) offloading: Vec<String>,
+    /// Those through which users reach the guest; the first has its packets.
+    pub(super) packets: Vec<String>,
+    /// Those and the one to the network of tiers.
+    pub(super) all: Vec<String>,
+}
+
+impl EndDevices {
+    /// The interface that has the guest's packets.
+    pub(super) fn first(&self) -> &str {
+        self.packets.first().map_or("", String::as_str)
+    }
+}
+
+/// One end of the link of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The guest's.
@@ -53,45 +94,30 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// The interfaces of this end whose offloads take part, the first as [`Side::offloading`]. An
-    /// interface on top of a pair leaves all of its own to the pair.
-    fn offload_devices(self, device: LinkDevice) -> Vec<String> {
-        let tunnel = (device == LinkDevice::Vxlan).then(|| self.lower());
-        [self.offloading(device)]
-            .into_iter()
-            .chain(tunnel)
-            .collect()
-    }
-
-    /// All interfaces of this end through which users reach the guest.
-    fn packet_devices(self, device: LinkDevice) -> Vec<String> {
-        let (first, lower) = (self.first(device), self.lower());
-        let below = (device != LinkDevice::Veth && lower != first).then_some(lower);
-        std::iter::once(first).chain(below).collect()
-    }
-
-    /// All interfaces of this end, those to the network of tiers among them.
-    pub(super) fn all_devices(self, shape: &LinkShape) -> Vec<String> {
-        let mut all = self.packet_devices(shape.device);
-        if shape.back_end == BackEnd::Separate {
-            all.push(self.back_end());
+    /// The interfaces of this end.
+    pub(crate) fn devices(self, shape: &LinkShape) -> EndDevices {
+        let (first, lower) = (self.first(shape.device), self.lower());
+        // An interface on top of a pair leaves all of its own to the pair.
+        let offloading = match shape.device {
+            LinkDevice::Veth => vec![first.clone()],
+            LinkDevice::Vxlan => vec![first.clone(), lower.clone()],
+            LinkDevice::Macvlan | LinkDevice::Ipvlan => vec![lower.clone()],
+        };
+        let below = (shape.device != LinkDevice::Veth && lower != first).then_some(lower);
+        let packets: Vec<String> = std::iter::once(first).chain(below).collect();
+        let back_end = (shape.back_end == BackEnd::Separate).then(|| self.back_end());
+        EndDevices {
+            offloading,
+            all: packets.iter().cloned().chain(back_end).collect(),
+            packets,
         }
-        all
     }
 
     /// The interface to the network of tiers.
-    pub(super) fn back_end(self) -> String {
+    fn back_end(self) -> String {
         match self {
             Self::Guest => BACK_END_DEVICE.to_owned(),
             Self::Lab(number) => back_end_port(number),
-        }
-    }
-
-    /// The interface whose offloads are read back.
-    pub(super) fn offloading(self, device: LinkDevice) -> String {
-        match device {
-            LinkDevice::Veth | LinkDevice::Vxlan => self.first(device),
-            LinkDevice::Macvlan | LinkDevice::Ipvlan => self.lower(),
         }
     }
 
@@ -109,7 +135,7 @@ impl Side {
     }
 
     /// The interface that has the guest's packets.
-    pub(super) fn first(self, device: LinkDevice) -> String {
+    fn first(self, device: LinkDevice) -> String {
         match self {
             Self::Guest => GUEST_DEVICE.to_owned(),
             Self::Lab(number) => port(device, number),
@@ -124,43 +150,38 @@ impl Side {
 pub(crate) fn apply(
     host: &dyn Host,
     environment: &[(String, String)],
-    asked: AskedLink<'_>,
-    side: Side,
+    asked: &EndSettings<'_>,
+    devices: &EndDevices,
 ) -> io::Result<()> {
-    let shape = asked.shape;
     let run = |invocation: Invocation| {
         host.run(invocation.envs(environment.to_vec()))
             .map(drop)
             .map_err(io::Error::other)
     };
-    let words = offload_words(shape);
+    let words = offload_words(&asked.offloads);
     if !words.is_empty() {
-        for device in side.offload_devices(shape.device) {
+        for device in &devices.offloading {
             run(Invocation::new("ethtool")
-                .args(["-K", &device])
+                .args(["-K", device])
                 .args(words.clone()))?;
         }
     }
-    if let Some(packets) = shape.coalesce {
-        for device in side.packet_devices(shape.device) {
-            run(Invocation::new("ethtool").args([
-                "-C",
-                &device,
-                "rx-frames",
-                &packets.to_string(),
-            ]))?;
+    if let Some(packets) = asked.coalesce {
+        for device in &devices.packets {
+            let packets = packets.to_string();
+            run(Invocation::new("ethtool").args(["-C", device, "rx-frames", &packets]))?;
         }
     }
-    let batch = discipline_lines(shape, &side.first(shape.device));
+    let batch = discipline_lines(asked, devices.first());
     if !batch.is_empty() {
         run(Invocation::new("tc").args(["-batch", "-"]).stdin(batch))?;
     }
-    packet_cpus::place(host, asked.packet_cpus, &side.all_devices(shape))
+    packet_cpus::place(host, asked.packet_cpus, &devices.all)
 }
 
 /// What follows `ethtool -K DEVICE`; nothing where nothing is asked for.
-fn offload_words(shape: &LinkShape) -> Vec<&'static str> {
-    let asked = shape.offloads.named().into_iter().zip(SWITCHES);
+fn offload_words(offloads: &Offloads) -> Vec<&'static str> {
+    let asked = offloads.named().into_iter().zip(SWITCHES);
     asked
         .filter_map(|((_, on), switches)| {
             let word = if on? { "on" } else { "off" };
@@ -172,12 +193,12 @@ fn offload_words(shape: &LinkShape) -> Vec<&'static str> {
 
 /// Lines for `tc -batch` that impair and limit what leaves a device; nothing where neither is asked
 /// for.
-fn discipline_lines(shape: &LinkShape, device: &str) -> String {
-    let (first, below) = match shape.impairment {
+pub(super) fn discipline_lines(asked: &EndSettings<'_>, device: &str) -> String {
+    let (first, below) = match asked.impairment {
         impairment if impairment.is_none() => (String::new(), "root".to_owned()),
         impairment => (impairment_line(impairment, device), "parent 3:1".to_owned()),
     };
-    let limit = shape.rate_limit;
+    let limit = asked.rate_limit;
     first + &limit.map_or_else(String::new, |limit| limit_lines(limit, device, &below))
 }
 
@@ -208,23 +229,18 @@ fn limit_lines(limit: RateLimit, device: &str, below: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use rookery_study::Offloads;
-
     use super::*;
 
     #[test]
     fn only_what_is_asked_for_is_set() {
-        assert!(offload_words(&LinkShape::default()).is_empty());
-        let shape = LinkShape {
-            offloads: Offloads {
-                gso: Some(true),
-                checksum: Some(false),
-                ..Offloads::default()
-            },
-            ..LinkShape::default()
+        assert!(offload_words(&Offloads::default()).is_empty());
+        let offloads = Offloads {
+            gso: Some(true),
+            checksum: Some(false),
+            ..Offloads::default()
         };
         assert_eq!(
-            offload_words(&shape),
+            offload_words(&offloads),
             ["gso", "on", "rx", "off", "tx", "off"]
         );
     }
@@ -245,20 +261,24 @@ mod tests {
 
     #[test]
     fn a_limit_hangs_on_what_impairs() {
+        let lines = |shape: &LinkShape| {
+            let settings = EndSettings::from(AskedLink::from(shape));
+            discipline_lines(&settings, "v1")
+        };
         let mut shape = LinkShape::default();
-        assert_eq!(discipline_lines(&shape, "v1"), "");
+        assert_eq!(lines(&shape), "");
         shape.impairment = Impairment {
             delay: Duration::from_millis(5),
             loss_ppm: 1000,
         };
         let late =
             "qdisc replace dev v1 root handle 3: netem limit 100000 delay 5000us loss 0.1%\n";
-        assert_eq!(discipline_lines(&shape, "v1"), late);
+        assert_eq!(lines(&shape), late);
         shape.rate_limit = Some(RateLimit {
             bits_per_s: 100_000_000,
             queue: RateQueue::Usual,
         });
-        let both = discipline_lines(&shape, "v1");
+        let both = lines(&shape);
         let limit = both.strip_prefix(late).expect("both");
         assert!(
             limit.starts_with("qdisc replace dev v1 parent 3:1 handle 1: tbf "),
@@ -266,31 +286,42 @@ mod tests {
         );
     }
 
+    fn devices(side: Side, device: LinkDevice) -> EndDevices {
+        side.devices(&LinkShape {
+            device,
+            back_end: BackEnd::Separate,
+            ..LinkShape::default()
+        })
+    }
+
     #[test]
     fn offloads_are_those_of_the_pair_and_of_tunnels() {
-        assert_eq!(Side::Guest.offload_devices(LinkDevice::Veth), ["eth0"]);
-        assert_eq!(Side::Guest.offload_devices(LinkDevice::Macvlan), ["u0"]);
-        assert_eq!(Side::Lab(3).offload_devices(LinkDevice::Macvlan), ["v3"]);
-        assert_eq!(
-            Side::Lab(3).offload_devices(LinkDevice::Vxlan),
-            ["x3", "v3"]
-        );
+        for (side, device, offloading) in [
+            (Side::Guest, LinkDevice::Veth, vec!["eth0"]),
+            (Side::Guest, LinkDevice::Macvlan, vec!["u0"]),
+            (Side::Lab(3), LinkDevice::Macvlan, vec!["v3"]),
+            (Side::Lab(3), LinkDevice::Vxlan, vec!["x3", "v3"]),
+        ] {
+            assert_eq!(devices(side, device).offloading, offloading);
+        }
     }
 
     #[test]
     fn packets_pass_every_interface_of_an_end() {
-        assert_eq!(Side::Guest.packet_devices(LinkDevice::Veth), ["eth0"]);
+        for (side, device, packets) in [
+            (Side::Guest, LinkDevice::Veth, vec!["eth0"]),
+            (Side::Guest, LinkDevice::Macvlan, vec!["eth0", "u0"]),
+            (Side::Lab(3), LinkDevice::Macvlan, vec!["v3"]),
+        ] {
+            assert_eq!(devices(side, device).packets, packets);
+        }
+        let all = |side| devices(side, LinkDevice::Vxlan).all;
+        assert_eq!(all(Side::Lab(3)), ["x3", "v3", "b3"]);
+        assert_eq!(all(Side::Guest), ["eth0", "u0", "eth1"]);
+        let alone = Side::Lab(3).devices(&LinkShape::default());
         assert_eq!(
-            Side::Guest.packet_devices(LinkDevice::Macvlan),
-            ["eth0", "u0"]
+            (alone.all, alone.packets),
+            (vec!["v3".to_owned()], vec!["v3".to_owned()])
         );
-        assert_eq!(Side::Lab(3).packet_devices(LinkDevice::Macvlan), ["v3"]);
-        let shape = LinkShape {
-            device: LinkDevice::Vxlan,
-            back_end: BackEnd::Separate,
-            ..LinkShape::default()
-        };
-        assert_eq!(Side::Lab(3).all_devices(&shape), ["x3", "v3", "b3"]);
-        assert_eq!(Side::Guest.all_devices(&shape), ["eth0", "u0", "eth1"]);
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use rookery_host::{Host, in_unnamed_netns};
 
-use super::{AskedLink, LinkLines, Side, apply, bridges, guest_address, run_batch};
+use super::{AskedLink, EndSettings, LinkLines, Side, apply, bridges, guest_address, run_batch};
 
 /// Both ends of a link that is there.
 #[derive(Clone, Debug)]
@@ -46,13 +46,15 @@ pub fn with_link<T: Send>(
         };
         run_batch(host, &[], &bridges(asked.shape).concat())?;
         let lines = &LinkLines::new(asked.shape, 1, &lab)?;
+        let settings = EndSettings::from(asked);
+        let set = |side: Side| apply(host, &[], &settings, &side.devices(asked.shape));
         let (told, made) = channel();
         let (done, waits) = channel::<()>();
         thread::scope(|scope| {
             let guest = scope.spawn(move || {
                 in_unnamed_netns(move || {
                     let ready = run_batch(host, &[], &lines.inside)
-                        .and_then(|()| apply(host, &[], asked, Side::Guest))
+                        .and_then(|()| set(Side::Guest))
                         .map(|()| own_namespace());
                     let there = ready.is_ok();
                     let _ = told.send(ready);
@@ -66,7 +68,7 @@ pub fn with_link<T: Send>(
                 .unwrap_or_else(|_| Err(io::Error::other("the guest's namespace cannot be made")));
             let worked = ends.and_then(|guest| {
                 run_batch(host, &[], &format!("{}{}", lines.outside, lines.join))?;
-                apply(host, &[], asked, Side::Lab(1))?;
+                set(Side::Lab(1))?;
                 Ok(work(&LinkEnds {
                     guest,
                     address: IpAddr::V4(guest_address(1)?),

@@ -3,8 +3,8 @@
 //!
 //! This file's own executable, called with `guest-program`, is the program that the guests run;
 //! called with `controller`, it is a controller that makes guests and waits to be killed; with
-//! `child-that-dies`, `device-user-that-dies`, `linker-that-dies` or `swapper-that-dies`, one that
-//! dies by itself. That is why there is no harness of Rust's here.
+//! `child-that-dies`, `device-user-that-dies`, `linker-that-dies`, `machine-linker-that-dies` or
+//! `swapper-that-dies`, one that dies by itself. That is why there is no harness of Rust's here.
 
 mod bare_cases;
 mod beyond;
@@ -22,6 +22,7 @@ mod vm_cases;
 mod vm_cloud_cases;
 mod vm_connection_cases;
 mod vm_failures;
+mod vm_link_cases;
 mod vm_network_cases;
 mod vm_volume_cases;
 
@@ -43,6 +44,9 @@ fn main() {
         Some("child-that-dies") => storage::run_child_that_dies(&words[1..]),
         Some("device-user-that-dies") => block_devices::run_child_that_dies(&words[1..]),
         Some("linker-that-dies") => network_cases::run_linker_that_dies(&words[1..]),
+        Some("machine-linker-that-dies") => {
+            vm_link_cases::run_machine_linker_that_dies(&words[1..]);
+        }
         Some("swapper-that-dies") => swap_cases::run_swapper_that_dies(&words[1..]),
         Some("controller") => fixture::run_controller(&words[1..]),
         _ => {
@@ -79,6 +83,7 @@ fn trials() -> Vec<Trial> {
             vec![
                 cases::VM,
                 vm_cases::CASES,
+                vm_link_cases::CASES,
                 vm_network_cases::CASES,
                 vm_volume_cases::CASES,
                 vm_failures::CASES,
@@ -115,13 +120,15 @@ fn trials() -> Vec<Trial> {
     trials
 }
 
-/// What `ROOKERY_VM_TESTS=few` runs: clones, life, sockets, data and a failure, in a minute or so
+/// What `ROOKERY_VM_TESTS=few` runs: clones, life, sockets, links, data and a failure, in a minute or so
 /// once the system is built.
-const FEW_MACHINES: [&str; 8] = [
+const FEW_MACHINES: [&str; 10] = [
     "a_base_alone_is_refused",
     "closing_twice_is_fine",
     "two_guests_live_apart",
     "sockets_lead_to_the_host",
+    "machines_of_a_tier_are_called_on_a_network_of_their_own",
+    "what_a_tap_cannot_have_is_refused_by_name",
     "what_was_acknowledged_survives_writeback",
     "forty_clones_at_once",
     "a_broken_kernel_is_told",

@@ -90,11 +90,11 @@ fn on_term(action: fn()) {
 }
 
 /// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/sync` (puts it
-/// on the disk), `/file?path` (content of any), `/append?path` (a `+`), `/keep` (one more byte of a
-/// file, on the disk before it is acknowledged), `/fill` (the disk, and ends), `/user`,
-/// `/beyond?way` (what comes of a way out), `/burn` (50
-/// ms of CPU), `/memory` (touches 64 MiB), `/threads` (how many of 200 threads can be made),
-/// `/cpus` (affinity), `/exit`, `/crash` (of the kernel).
+/// on the disk), `/file?path` (content of any), `/fetch?address` (what another of its kind says),
+/// `/append?path` (a `+`), `/keep` (one more byte of a file, on the disk before it is
+/// acknowledged), `/fill` (the disk, and ends), `/user`, `/beyond?way` (what comes of a way out),
+/// `/burn` (50 ms of CPU), `/memory` (touches 64 MiB), `/threads` (how many of 200 threads can be
+/// made), `/cpus` (affinity), `/exit`, `/crash` (of the kernel).
 fn answer(mut stream: TcpStream, data: &Path) {
     let mut request = [0; 2048];
     let length = stream.read(&mut request).unwrap_or(0);
@@ -110,6 +110,7 @@ fn answer(mut stream: TcpStream, data: &Path) {
             .map(|()| "synced".to_owned())
             .expect("data"),
         ("/file", path) => fs::read_to_string(path).unwrap_or_else(|error| error.to_string()),
+        ("/fetch", address) => fetch(address).unwrap_or_else(|error| error.to_string()),
         ("/append", path) => append(Path::new(path)),
         ("/keep", _) => keep(&data.join("kept")),
         ("/fill", _) => fill(&data.join("filler")),
@@ -132,6 +133,17 @@ fn answer(mut stream: TcpStream, data: &Path) {
         "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
+}
+
+/// What a guest program at another address says.
+fn fetch(address: &str) -> std::io::Result<String> {
+    let address = address.parse().map_err(std::io::Error::other)?;
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(30))?;
+    stream.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
+    body.ok_or_else(|| std::io::Error::other("no answer"))
 }
 
 /// Nowhere but in a machine of a lab.

@@ -316,7 +316,7 @@ fn sockets_lead_to_the_host(kind: Kind) {
 }
 
 /// All that is answered to these words.
-fn talk(socket: &Path, words: &str) -> String {
+pub(crate) fn talk(socket: &Path, words: &str) -> String {
     let mut stream = UnixStream::connect(socket).expect("connected");
     stream.set_read_timeout(Some(PATIENCE)).expect("set");
     stream.write_all(words.as_bytes()).expect("written");

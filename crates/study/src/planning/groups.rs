@@ -456,7 +456,8 @@ pub(super) fn check_back_end(
     }
     let asks = |study: &Study| match &study.guest.lab {
         LabShape::Container(link) => link.back_end == BackEnd::Separate,
-        LabShape::Vm(_) | LabShape::Bare | LabShape::Fake | LabShape::External => false,
+        LabShape::Vm(shape) => shape.nic.back_end == BackEnd::Separate,
+        LabShape::Bare | LabShape::Fake | LabShape::External => false,
     };
     if let Some((_, spans)) = variant.studies().zip(spans).find(|(study, _)| asks(study)) {
         let message = "`network.back_end` is \"separate\", and no group of the layout is a tier that \

@@ -223,6 +223,10 @@ impl MachineKeys {
                 mtu: self.mtu.unwrap_or(begin.nic.mtu),
                 // [network] says it.
                 coalesce: begin.nic.coalesce,
+                back_end: begin.nic.back_end,
+                offloads: begin.nic.offloads,
+                rate_limit: begin.nic.rate_limit,
+                impairment: begin.nic.impairment,
             },
             memory: MemoryShape {
                 hugepages: on(self.hugepages, begin.memory.hugepages),

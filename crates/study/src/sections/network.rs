@@ -17,14 +17,14 @@ use crate::{
     names::Named,
     problem::Code,
     values::{GuestKind, GuestShape, LabShape},
-    vm_shape::{Network, NicModel, VmShape},
+    vm_shape::{Network, NetworkShape, NicModel, NicOffloads, VmShape},
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
     name: "network",
     many: false,
-    meaning: "How guests are linked to the network of their lab: containers, and of machines the \
-              device, its largest packet and what it gathers. What is not said is as the kernel has it.",
+    meaning: "How guests are linked to the network of their lab: containers and machines. What is \
+              not said is as the kernel has it.",
     keys: NetworkKeys::keys,
     below: &[],
 };
@@ -49,15 +49,17 @@ keys! {
         /// (`rx-frames` of `ethtool -C`): of machines on a bridge that on the host; those of
         /// containers take it where the kernel has it.
         coalesce: Whole<u32> = Whole { min: 0, max: MOST_GATHERED }, Optional("as the kernel has it");
-        /// Largest packet of the lab's bridge, bytes (this and all keys below: containers only).
-        bridge_mtu: Whole<u32> = Whole { min: LEAST_MTU, max: MOST_MTU }, Optional("that of the links");
-        /// Received packets are put together (generic receive offload).
-        gro: Choice<Switch> = Choice::NEW, Optional("as the kernel has it");
-        /// Packets are cut as late as possible (generic segmentation offload).
-        gso: Choice<Switch> = Choice::NEW, Optional("as the kernel has it");
-        /// Packets of TCP are cut by the interface; needs `checksum`.
+        /// The network on which guests call a tier.
+        back_end: Choice<BackEnd> = Choice::NEW, Default("\"shared\"");
+        /// CPUs on which packets of a guest's link are received at both of its ends, of a machine at
+        /// the host's, and sent where an interface has several queues; `[0, 1]` is one list of CPUs,
+        /// `["0", "1"]` a factor.
+        irq: PacketCpusKind = PacketCpusKind, Optional("as the kernel has it, on the CPU of the sender");
+        /// Packets of TCP are cut by the interface, of machines by the other side of a virtio
+        /// interface; needs `checksum`.
         tso: Choice<Switch> = Choice::NEW, Optional("as the kernel has it");
-        /// Checksums are left to the interface, sent and received.
+        /// Checksums are left to the interface, sent and received, of machines to the other side
+        /// of a virtio interface.
         checksum: Choice<Switch> = Choice::NEW, Optional("as the kernel has it");
         /// Most that passes the link of a guest, in each direction.
         rate_limit: PerSecond = PerSecond::Bits, Default("\"none\"");
@@ -68,28 +70,44 @@ keys! {
         delay: Time = Time { min: Duration::ZERO, max: LONGEST_DELAY, example: "5ms" }, Default("\"0s\"");
         /// Packets that are lost, in each direction.
         loss: Percent = Percent { min: 0.0, max: 0.5, example: "0.1%" }, Default("0.0");
-        /// CPUs on which packets of a guest's link are received at both of its ends, and sent where
-        /// an interface has several queues; `[0, 1]` is one list of CPUs, `["0", "1"]` a factor.
-        irq: PacketCpusKind = PacketCpusKind, Optional("as the kernel has it, on the CPU of the sender");
-        /// The network on which guests call a tier.
-        back_end: Choice<BackEnd> = Choice::NEW, Default("\"shared\"");
+        /// Largest packet of the lab's bridge, bytes (this key and those below: containers only).
+        bridge_mtu: Whole<u32> = Whole { min: LEAST_MTU, max: MOST_MTU }, Optional("that of the links");
+        /// Received packets are put together (generic receive offload).
+        gro: Choice<Switch> = Choice::NEW, Optional("as the kernel has it");
+        /// Packets are cut as late as possible (generic segmentation offload).
+        gso: Choice<Switch> = Choice::NEW, Optional("as the kernel has it");
     }
 }
 
-/// What only containers have.
-const CONTAINER_KEYS: [&str; 11] = [
-    "bridge_mtu",
-    "gro",
-    "gso",
+/// What only containers have, and why machines do not.
+const CONTAINER_KEYS: [(&str, &str); 3] = [
+    (
+        "bridge_mtu",
+        "shapes the links of containers: a machine's tap has the largest packet of its bridge",
+    ),
+    (
+        "gro",
+        "shapes the links of containers: the host puts no packets of a machine together, and the \
+         machine's own kernel those that it receives",
+    ),
+    (
+        "gso",
+        "shapes the links of containers: on which side of a machine's interface packets are cut, \
+         `network.tso` says",
+    ),
+];
+/// What interfaces on the host have.
+const HOST_KEYS: [&str; 7] = [
+    "irq",
     "tso",
     "checksum",
     "rate_limit",
     "queue_length",
     "delay",
     "loss",
-    "irq",
-    "back_end",
 ];
+/// What the interfaces of containers and machines have beside.
+const LINK_KEYS: [&str; 3] = ["mtu", "coalesce", "back_end"];
 
 impl NetworkKeys {
     /// Give guests the network that the section asks for. What they cannot have is refused.
@@ -106,13 +124,17 @@ impl NetworkKeys {
                 guest.packet_cpus = self.irq;
             }
             LabShape::Vm(shape) => {
-                refuse_all(&CONTAINER_KEYS, "shapes the links of containers", context);
+                for (key, why) in CONTAINER_KEYS {
+                    refuse_all(&[key], why, context);
+                }
                 self.machine(shape, context);
+                guest.packet_cpus = self.irq;
             }
             LabShape::Bare | LabShape::Fake | LabShape::External => {
                 let what = format!("shapes the links of guests, but {kind} guests have none");
-                refuse_all(&["mtu", "coalesce"], &what, context);
-                refuse_all(&CONTAINER_KEYS, &what, context);
+                refuse_all(&LINK_KEYS, &what, context);
+                refuse_all(&HOST_KEYS, &what, context);
+                refuse_all(&CONTAINER_KEYS.map(|(key, _)| key), &what, context);
                 if self
                     .device
                     .is_some_and(|device| device != DeviceName::Loopback)
@@ -143,10 +165,7 @@ impl NetworkKeys {
             refuse("mtu", message, &format!("write `mtu = {most}`"), context);
             return None;
         }
-        if (self.tso, self.checksum) == (Some(Switch(true)), Some(Switch(false))) {
-            let message = "`network.tso` is \"on\", but who cuts a packet also writes its checksum, \
-                           and `network.checksum` is \"off\"";
-            refuse("tso", message.to_owned(), "remove one of the two", context);
+        if self.cuts_without_checksums(context) {
             return None;
         }
         if (device, self.back_end) == (LinkDevice::Ipvlan, Some(BackEnd::Separate)) {
@@ -169,11 +188,26 @@ impl NetworkKeys {
             },
             coalesce: self.coalesce,
             rate_limit: self.limit(context)?,
-            impairment: Impairment {
-                delay: self.delay?,
-                loss_ppm: ppm(self.loss?),
-            },
+            impairment: self.impairment()?,
             back_end: self.back_end?,
+        })
+    }
+
+    /// Refuses cutting by who has no checksums.
+    fn cuts_without_checksums(&self, context: &mut Context) -> bool {
+        let cuts = (self.tso, self.checksum) == (Some(Switch(true)), Some(Switch(false)));
+        if cuts {
+            let message = "`network.tso` is \"on\", but who cuts a packet also writes its checksum, \
+                           and `network.checksum` is \"off\"";
+            refuse("tso", message.to_owned(), "remove one of the two", context);
+        }
+        cuts
+    }
+
+    fn impairment(&self) -> Option<Impairment> {
+        Some(Impairment {
+            delay: self.delay?,
+            loss_ppm: ppm(self.loss?),
         })
     }
 
@@ -210,6 +244,9 @@ impl NetworkKeys {
             shape.nic.mtu = mtu;
         }
         shape.nic.coalesce = self.coalesce;
+        if let Some(back_end) = self.back_end {
+            shape.nic.back_end = back_end;
+        }
         match self.device {
             None | Some(DeviceName::Virtio) => {}
             Some(DeviceName::E1000) => shape.nic.model = NicModel::E1000,
@@ -242,11 +279,35 @@ impl NetworkKeys {
                 self.refuse_device(GuestKind::Vm, "virtio", context);
             }
         }
+        if shape.nic.network == Network::User {
+            let why = "shapes interfaces on the host, and a machine in user mode has none";
+            refuse_all(&HOST_KEYS, why, context);
+        } else {
+            self.tap(&mut shape.nic, context);
+        }
         let problems = shape.problems();
         if !problems.is_empty() {
             let message = format!("`network` and `guest.vm`: {}", problems.join("; "));
             let help = "change these keys of [network] or [guest.vm]";
             refuse("device", message, help, context);
+        }
+    }
+
+    /// What the interface of a machine on a bridge has at both ends.
+    fn tap(&self, nic: &mut NetworkShape, context: &mut Context) {
+        if self.cuts_without_checksums(context) {
+            return;
+        }
+        let on = |switch: Option<Switch>| switch.map(|switch| switch.0);
+        nic.offloads = NicOffloads {
+            tso: on(self.tso),
+            checksum: on(self.checksum),
+        };
+        if let Some(limit) = self.limit(context) {
+            nic.rate_limit = limit;
+        }
+        if let Some(impairment) = self.impairment() {
+            nic.impairment = impairment;
         }
     }
 
@@ -274,25 +335,36 @@ impl NetworkKeys {
                     tso: switch(link.offloads.tso),
                     checksum: switch(link.offloads.checksum),
                     coalesce: link.coalesce,
-                    rate_limit: link.rate_limit.map(|limit| Some(limit.bits_per_s)),
-                    queue_length: link.rate_limit.and_then(|limit| match limit.queue {
-                        RateQueue::Usual => None,
-                        RateQueue::Packets(packets) => Some(packets),
-                    }),
-                    delay: Some(link.impairment.delay).filter(|delay| !delay.is_zero()),
-                    loss: Some(f64::from(link.impairment.loss_ppm) / 1e6)
-                        .filter(|loss| *loss > 0.0),
                     irq: guest.packet_cpus.clone(),
                     back_end: Some(link.back_end).filter(|asked| *asked != usual.back_end),
+                    ..Self::of_disciplines(link.rate_limit, &link.impairment)
                 }
             }
             // All else of a machine is in [guest.vm].
             LabShape::Vm(shape) => Self {
                 device: (shape.nic.model == NicModel::E1000).then_some(DeviceName::E1000),
                 coalesce: shape.nic.coalesce,
-                ..Self::default()
+                back_end: Some(shape.nic.back_end).filter(|asked| *asked != BackEnd::Shared),
+                irq: guest.packet_cpus.clone(),
+                tso: shape.nic.offloads.tso.map(Switch),
+                checksum: shape.nic.offloads.checksum.map(Switch),
+                ..Self::of_disciplines(shape.nic.rate_limit, &shape.nic.impairment)
             },
             LabShape::Bare | LabShape::Fake | LabShape::External => Self::default(),
+        }
+    }
+
+    /// The keys of a limit and of a longer way.
+    fn of_disciplines(limit: Option<RateLimit>, impairment: &Impairment) -> Self {
+        Self {
+            rate_limit: limit.map(|limit| Some(limit.bits_per_s)),
+            queue_length: limit.and_then(|limit| match limit.queue {
+                RateQueue::Usual => None,
+                RateQueue::Packets(packets) => Some(packets),
+            }),
+            delay: Some(impairment.delay).filter(|delay| !delay.is_zero()),
+            loss: Some(f64::from(impairment.loss_ppm) / 1e6).filter(|loss| *loss > 0.0),
+            ..Self::default()
         }
     }
 }
@@ -403,16 +475,19 @@ mod tests {
 
     #[test]
     fn packets_are_handled_on_cpus_that_are_said() {
-        let packets = |irq: &str| {
-            let study = with(&format!("{CONTAINER}[network]\n{irq}\n")).expect("valid");
-            let again = Study::parse("again", &study.to_toml());
-            assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
-            study.guest.packets_on(&[2], &[0, 2, 4])
-        };
-        assert!(packets("").is_empty(), "as the kernel has it");
-        assert_eq!(packets("irq = \"spread\""), [0, 2, 4]);
-        assert_eq!(packets("irq = \"guest\""), [2]);
-        assert_eq!(packets("irq = [1, 0]"), [0, 1]);
+        for kind in ["container", "vm"] {
+            let packets = |irq: &str| {
+                let text = format!("[guest]\nkind = \"{kind}\"\n[network]\n{irq}\n");
+                let study = with(&text).expect("valid");
+                let again = Study::parse("again", &study.to_toml());
+                assert_eq!(again.unwrap_or_else(|problems| panic!("{problems}")), study);
+                study.guest.packets_on(&[2], &[0, 2, 4])
+            };
+            assert!(packets("").is_empty(), "as the kernel has it");
+            assert_eq!(packets("irq = \"spread\""), [0, 2, 4]);
+            assert_eq!(packets("irq = \"guest\""), [2]);
+            assert_eq!(packets("irq = [1, 0]"), [0, 1]);
+        }
     }
 
     #[test]
@@ -431,7 +506,11 @@ mod tests {
     #[test]
     fn machines_have_devices_of_their_own() {
         assert_eq!(
-            machine("[network]\ndevice = \"e1000\"\nmtu = 9000\n").nic,
+            machine(
+                "[guest.vm]\nimage = \"/srv/debian.qcow2\"\n[network]\ndevice = \"e1000\"\nmtu = \
+                 9000\n"
+            )
+            .nic,
             crate::vm_shape::NetworkShape {
                 model: NicModel::E1000,
                 mtu: 9000,
@@ -449,8 +528,30 @@ mod tests {
     }
 
     #[test]
+    fn limits_and_offloads_reach_the_taps_of_machines() {
+        let nic = machine(
+            "[network]\ntso = \"off\"\nrate_limit = \"100Mbit\"\nqueue_length = 10\nloss \
+             = \"0.1%\"\n",
+        )
+        .nic;
+        assert_eq!(
+            (nic.offloads.tso, nic.offloads.checksum),
+            (Some(false), None)
+        );
+        let limit = RateLimit {
+            bits_per_s: 100_000_000,
+            queue: RateQueue::Packets(10),
+        };
+        assert_eq!(
+            (nic.rate_limit, nic.impairment.loss_ppm),
+            (Some(limit), 1000)
+        );
+    }
+
+    #[test]
     fn what_a_guest_cannot_have_is_refused() {
         let vm = "[guest]\nkind = \"vm\"\n";
+        let image = "[guest.vm]\nimage = \"/srv/debian.qcow2\"\n";
         let texts = [
             "[network]\nmtu = 9000\ndevice = \"veth\"\n".to_owned(),
             format!("{CONTAINER}[network]\ndevice = \"virtio\"\n"),
@@ -460,12 +561,19 @@ mod tests {
             format!("{CONTAINER}[network]\nmtu = 100\n"),
             format!("{CONTAINER}[network]\nirq = \"driver\"\n"),
             format!("{CONTAINER}[network]\ndevice = \"ipvlan\"\nback_end = \"separate\"\n"),
-            format!("{vm}[network]\nback_end = \"separate\"\n"),
+            format!("{vm}[network]\nback_end = \"separate\"\ndevice = \"user\"\n"),
+            "[network]\nback_end = \"separate\"\n".to_owned(),
             "[network]\nirq = \"guest\"\n".to_owned(),
-            format!("{vm}[network]\ndevice = \"macvlan\"\nrate_limit = \"1Gbit\"\n"),
+            format!("{vm}[network]\nirq = \"guest\"\n[guest.vm]\nnetwork = \"user\"\n"),
+            format!("{vm}[network]\ndevice = \"macvlan\"\n"),
+            format!("{vm}[network]\ngro = \"off\"\ngso = \"off\"\nbridge_mtu = 9000\n"),
+            format!("{vm}[network]\ndevice = \"user\"\nrate_limit = \"1Gbit\"\ntso = \"off\"\n"),
+            format!("{vm}[network]\ndevice = \"e1000\"\n"),
+            format!("{vm}{image}[network]\ndevice = \"e1000\"\ntso = \"off\"\n"),
+            format!("{vm}[network]\ntso = \"on\"\nchecksum = \"off\"\n"),
             format!("{vm}[network]\nmtu = 9000\n[guest.vm]\nmtu = 1500\n"),
             format!("{vm}[network]\ndevice = \"user\"\nmtu = 9000\n"),
-            format!("{vm}[network]\ndevice = \"e1000\"\n[guest.vm]\nnetwork = \"user\"\n"),
+            format!("{vm}[network]\ndevice = \"e1000\"\n{image}network = \"user\"\n"),
         ];
         insta::assert_snapshot!(texts.map(|text| refusal(&text)).join("\n"));
     }

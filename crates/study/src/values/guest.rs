@@ -26,8 +26,8 @@ pub struct GuestShape {
     /// shares.
     #[serde(default)]
     pub cpu_weight: Option<u32>,
-    /// CPUs on which packets of its link are handled (containers alone); `None` = as the kernel has
-    /// it.
+    /// CPUs on which packets of its link are handled (containers and machines); `None` = as the
+    /// kernel has it.
     #[serde(default)]
     pub packet_cpus: Option<PacketCpus>,
     /// Memory limit in MiB (not enforced by `bare`).

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{
     Boot, CpuModel, DiskClone, DiskIo, LEAST_MEMORY_MIB, Network, NicModel, Pool, VmShape,
 };
+use crate::link_shape::BackEnd;
 
 impl VmShape {
     /// What is wrong with it, each with its help; all at once.
@@ -85,6 +86,24 @@ impl VmShape {
             "a network in user mode has no interface on the host that could gather packets"
                 .to_owned(),
         );
+        unless(
+            nic.back_end == BackEnd::Shared || nic.network == Network::Lab,
+            "tiers have a network of their own beside the lab's own alone: with \
+             `network.back_end` leave out `network` in [guest.vm], and `device = \"user\"`"
+                .to_owned(),
+        );
+        unless(
+            nic.network != Network::User || (nic.offloads.is_none() && !nic.has_disciplines()),
+            "a network in user mode has no interface on the host that could be limited or leave \
+             work to another"
+                .to_owned(),
+        );
+        unless(
+            nic.model == NicModel::Virtio || nic.offloads.is_none(),
+            "an e1000 interface is emulated whole, and leaves neither checksums nor cutting to \
+             the host: leave `tso` and `checksum` out, or take virtio"
+                .to_owned(),
+        );
         let bridged = matches!(nic.network, Network::HostBridge(_));
         if let Network::HostBridge(name) = &nic.network {
             unless(
@@ -114,6 +133,12 @@ impl VmShape {
                 "an e1000 interface is on a bridge, has one queue, and no vhost".to_owned(),
             );
         }
+        unless(
+            nic.model == NicModel::Virtio || self.image.is_some(),
+            "the lab's own system has no driver for an e1000 interface, for its kernel is the one \
+             that Debian has for clouds: name an `image` whose kernel has one, or take virtio"
+                .to_owned(),
+        );
         if let Some(uri) = &self.connection {
             unless(
                 is_local(uri),

@@ -29,7 +29,8 @@ use rookery_study::{
     StackUse, StartRate, Study, Swap, SwapKind, TuningProfile, Vcpus, Visit, WebServer, Wish,
     Workload,
     vm_shape::{
-        CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
+        CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, NicOffloads,
+        VmShape,
     },
 };
 use rookery_workload::{
@@ -372,7 +373,8 @@ prop_compose! {
     fn machine()(
         size_mib in 256_u64..9999, clone in select(vec![DiskClone::Overlay, DiskClone::Raw, DiskClone::Preallocated]),
         cache in select(vec![DiskCache::None, DiskCache::Directsync]), io in select(vec![DiskIo::Threads, DiskIo::Native, DiskIo::IoUring]),
-        queues in option::of(1_u32..65), iothreads in 0_u32..17, vhost in option::of(any::<bool>()), mtu in 1280_u32..9001,
+        queues in option::of(1_u32..65), iothreads in 0_u32..17, vhost in option::of(any::<bool>()), mtu in 1280_u32..9001, separate in any::<bool>(), disciplines in disciplines(),
+        tso in option::of(any::<bool>()), checksum in option::of(any::<bool>()),
         hugepages in any::<bool>(), merged in any::<bool>(),
         cpu in select(vec![CpuModel::Host, CpuModel::Maximum, CpuModel::Named("Westmere".to_owned())]),
     ) -> VmShape {
@@ -380,10 +382,39 @@ prop_compose! {
             cpu,
             disk: DiskShape { size_mib, clone, cache, io, queues },
             iothreads,
-            nic: NetworkShape { vhost, mtu, ..NetworkShape::default() },
+            nic: NetworkShape {
+                vhost,
+                mtu,
+                back_end: back_end(separate),
+                offloads: NicOffloads { tso: tso.filter(|on| !on || checksum != Some(false)), checksum },
+                rate_limit: disciplines.0,
+                impairment: disciplines.1,
+                ..NetworkShape::default()
+            },
             memory: MemoryShape { hugepages, merged, ..MemoryShape::default() },
             ..VmShape::default()
         }
+    }
+}
+
+prop_compose! {
+    fn disciplines()(
+        bits_per_s in option::of(64_000_u64..1_000_000_000_000), packets in option::of(1_u32..1_000_000),
+        delay_us in 0_u64..10_000_000, loss_ppm in 0_u32..500_000,
+    ) -> (Option<RateLimit>, Impairment) {
+        let queue = packets.map_or(RateQueue::Usual, RateQueue::Packets);
+        (
+            bits_per_s.map(|bits_per_s| RateLimit { bits_per_s, queue }),
+            Impairment { delay: Duration::from_micros(delay_us), loss_ppm },
+        )
+    }
+}
+
+fn back_end(separate: bool) -> BackEnd {
+    if separate {
+        BackEnd::Separate
+    } else {
+        BackEnd::Shared
     }
 }
 
@@ -420,19 +451,17 @@ prop_compose! {
         device in select(vec![LinkDevice::Veth, LinkDevice::Macvlan, LinkDevice::Ipvlan, LinkDevice::Vxlan]),
         mtu in 1280_u32..65_486, bridge_mtu in 1280_u32..65_536,
         gro in option::of(any::<bool>()), gso in option::of(any::<bool>()), tso in option::of(any::<bool>()), checksum in option::of(any::<bool>()),
-        bits_per_s in option::of(64_000_u64..1_000_000_000_000), packets in option::of(1_u32..1_000_000),
-        delay_us in 0_u64..10_000_000, loss_ppm in 0_u32..500_000, coalesce in option::of(0_u32..65), separate in any::<bool>(),
+        disciplines in disciplines(), coalesce in option::of(0_u32..65), separate in any::<bool>(),
     ) -> LinkShape {
-        let queue = packets.map_or(RateQueue::Usual, RateQueue::Packets);
         LinkShape {
             device,
             mtu,
             bridge_mtu,
             offloads: Offloads { gro, gso, tso: tso.filter(|on| !on || checksum != Some(false)), checksum },
             coalesce,
-            rate_limit: bits_per_s.map(|bits_per_s| RateLimit { bits_per_s, queue }),
-            impairment: Impairment { delay: Duration::from_micros(delay_us), loss_ppm },
-            back_end: if separate && device != LinkDevice::Ipvlan { BackEnd::Separate } else { BackEnd::Shared },
+            rate_limit: disciplines.0,
+            impairment: disciplines.1,
+            back_end: back_end(separate && device != LinkDevice::Ipvlan),
         }
     }
 }
@@ -456,7 +485,7 @@ prop_compose! {
             GuestKind::Container => LabShape::Container(link),
             other => other.into(),
         };
-        let packet_cpus = packet_cpus.filter(|_| kind == GuestKind::Container);
+        let packet_cpus = packet_cpus.filter(|_| matches!(kind, GuestKind::Container | GuestKind::Vm));
         let swap = match (kind, swap) {
             (GuestKind::Container, swap) | (GuestKind::Vm, swap @ Swap::Device { kind: SwapKind::File, .. }) => swap,
             _ => Swap::None,

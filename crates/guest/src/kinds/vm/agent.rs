@@ -3,8 +3,8 @@
 //!
 //! It talks over four ports: the program's output goes to the log's port as it is, events go out
 //! as lines of JSON, requests come in as lines of one word, and commands of the user as lines of
-//! JSON. The words are `counters`, `mounts`, `fault` and `link PATH` (answered by a line of JSON),
-//! `swap` (answered by a number) and `stop`.
+//! JSON. The words are `counters`, `interfaces`, `mounts`, `fault` and `link PATH` (answered by a
+//! line of JSON), `swap` (answered by a number) and `stop`.
 
 use std::{
     ffi::CString,
@@ -37,12 +37,13 @@ use super::{
     counters,
     domain::{COMMAND_PORT, CONTROL_PORT, EVENT_PORT, LOG_PORT},
     events::Event,
-    looks::LINK,
+    looks::{self, LINK},
     relay, role_disks, role_mounts,
-    seed::{Seed, SeedRole},
+    seed::Seed,
     swap,
 };
 use crate::{
+    link::{BACK_END_DEVICE, GUEST_DEVICE},
     spec::{FileReaders, GuestUser},
     storage::VolumeLook,
 };
@@ -69,9 +70,11 @@ pub enum AgentError {
         /// The system's words.
         source: io::Error,
     },
-    /// `ip` refused the network.
-    #[error("`ip` says: {words}")]
+    /// `ip` or `tc` refused the network.
+    #[error("`{program}` says: {words}")]
     Network {
+        /// Which of them.
+        program: &'static str,
         /// What it says.
         words: String,
     },
@@ -134,6 +137,9 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), AgentError> {
     if !seed.has_network {
         network(&seed)?;
     }
+    if !seed.disciplines.is_empty() {
+        run_batch("tc", &seed.disciplines)?;
+    }
     if seed.port < FIRST_FREE_PORT {
         // As in a container: nothing that listens there is root.
         fs::write(FREE_PORTS, seed.port.to_string()).map_err(at("opening its port to its user"))?;
@@ -162,8 +168,8 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), AgentError> {
         },
     );
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let roles = seed.roles.clone();
-    thread::spawn(move || listen(&control, pid, &roles));
+    let told = seed.clone();
+    thread::spawn(move || listen(&control, pid, &told));
     thread::spawn(move || commands::answer(&asked, |request| command(&seed, request)));
     let status = child.wait().map_err(at("waiting for the program"))?;
     // Whoever hears of the end may look at the disk.
@@ -173,7 +179,8 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), AgentError> {
 }
 
 /// Answer requests for ever. The port says "no more" while nobody is connected on the host's side.
-fn listen(control: &File, pid: Option<Pid>, roles: &[SeedRole]) {
+fn listen(control: &File, pid: Option<Pid>, seed: &Seed) {
+    let roles = seed.roles.as_slice();
     let mut reader = BufReader::new(control);
     let mut line = String::new();
     loop {
@@ -194,6 +201,10 @@ fn listen(control: &File, pid: Option<Pid>, roles: &[SeedRole]) {
             }
             (swap::REQUEST, _) => {
                 let _ = writeln!(&*control, "{}", swap::swap_bytes(Path::new("/proc")));
+            }
+            (looks::INTERFACES, _) => {
+                let end = looks::own_end(Path::new("/sys"), disciplines(seed));
+                answer(control, &end);
             }
             (role_disks::MOUNTS, _) => {
                 answer(control, &role_mounts::mounted(Path::new(ROOT), roles));
@@ -250,32 +261,55 @@ fn port(name: &str) -> io::Result<File> {
 
 /// The network, by the system's own `ip`.
 fn network(seed: &Seed) -> Result<(), AgentError> {
-    let batch = format!(
-        "link set lo up\naddress add {} dev eth0\nlink set eth0 mtu {} up\n",
-        seed.address, seed.mtu
-    );
-    let mut ip = Command::new("ip");
-    ip.args(["-batch", "-"])
+    let interface = |name: &str, address: &str| {
+        let mtu = seed.mtu;
+        format!("address add {address} dev {name}\nlink set {name} mtu {mtu} up\n")
+    };
+    let to_users = interface(GUEST_DEVICE, &seed.address);
+    let back_end = seed.back_end.as_deref();
+    let to_tiers = back_end.map(|address| interface(BACK_END_DEVICE, address));
+    let batch = format!("link set lo up\n{to_users}{}", to_tiers.unwrap_or_default());
+    run_batch("ip", &batch)
+}
+
+/// A program of the system's own `iproute2` with these lines.
+fn run_batch(program: &'static str, batch: &str) -> Result<(), AgentError> {
+    let mut child = Command::new(program)
+        .args(["-batch", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let mut child = ip.spawn().map_err(AgentError::at("starting `ip`"))?;
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(AgentError::at("starting a program of iproute2"))?;
     if let Some(mut input) = child.stdin.take() {
         input
             .write_all(batch.as_bytes())
-            .map_err(AgentError::at("telling `ip`"))?;
+            .map_err(AgentError::at("telling a program of iproute2"))?;
     }
     let output = child
         .wait_with_output()
-        .map_err(AgentError::at("waiting for `ip`"))?;
+        .map_err(AgentError::at("waiting for a program of iproute2"))?;
     if output.status.success() {
         return Ok(());
     }
+    let words = String::from_utf8_lossy(&output.stderr);
     Err(AgentError::Network {
-        words: String::from_utf8_lossy(&output.stderr)
-            .trim_end()
-            .to_owned(),
+        program,
+        words: words.trim_end().to_owned(),
     })
+}
+
+/// The queueing disciplines of the interface to users, where some were asked for.
+fn disciplines(seed: &Seed) -> String {
+    if seed.disciplines.is_empty() {
+        return String::new();
+    }
+    let mut tc = Command::new("tc");
+    let output = tc
+        .args(["-json", "qdisc", "show", "dev", GUEST_DEVICE])
+        .output();
+    let said = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    said.unwrap_or_default()
 }
 
 /// Lead the service's sockets to the host.

@@ -6,6 +6,7 @@
 
 use std::{
     fs, io,
+    net::Ipv4Addr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -16,12 +17,13 @@ use serde_json::{Value, json};
 
 use super::{
     building::{Long, Watch},
-    network::Plug,
+    plug::Plug,
     seed::Names,
 };
 use crate::{
     error::{FillError, GuestError},
     lab_core::LabCore,
+    link::{BACK_END_DEVICE, GUEST_DEVICE},
     template::{Fill, Recipe, Template, Versions},
 };
 
@@ -191,17 +193,23 @@ impl CloudSeed<'_> {
     /// Version 2 of cloud-init's network configuration. The name is that which the guest's service
     /// knows.
     fn network(&self) -> Value {
-        json!({
-            "version": 2,
-            "ethernets": {"eth0": {
-                "match": {"macaddress": self.names.mac},
-                "set-name": "eth0",
+        let interface = |name: &str, mac: &str, address: Ipv4Addr| {
+            json!({
+                "match": {"macaddress": mac},
+                "set-name": name,
                 "dhcp4": false,
                 "dhcp6": false,
-                "addresses": [format!("{}/{}", self.plug.inside, self.plug.prefix)],
+                "addresses": [format!("{address}/{}", self.plug.prefix)],
                 "mtu": self.mtu,
-            }},
-        })
+            })
+        };
+        let to_users = interface(GUEST_DEVICE, &self.names.mac, self.plug.inside);
+        let mut ethernets = json!({GUEST_DEVICE: to_users});
+        if let Some(address) = self.plug.back_end {
+            ethernets[BACK_END_DEVICE] =
+                interface(BACK_END_DEVICE, &self.names.back_end_mac, address);
+        }
+        json!({"version": 2, "ethernets": ethernets})
     }
 
     /// Write the seed's disk into a directory; gives the file.
@@ -236,8 +244,6 @@ impl CloudSeed<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use rookery_host::{CommandError, RealHost, RunId};
 
     use super::*;
@@ -253,6 +259,8 @@ mod tests {
             plug: Plug {
                 inside: Ipv4Addr::new(10, 77, 0, 1),
                 prefix: 16,
+                back_end: None,
+                listens: Ipv4Addr::new(10, 77, 0, 1),
                 outside: "10.77.0.1:80".parse().expect("address"),
             },
             mtu: 1500,

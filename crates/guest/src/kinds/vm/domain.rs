@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use rookery_host::{format_cpu_list, io::IoLimits};
-use rookery_study::vm_shape::{CpuModel, Network, VmShape};
+use rookery_study::vm_shape::{CpuModel, Network, NicOffloads, VmShape};
 
 use super::{
     accel::Accelerator,
     connection::{mark, security_labels},
     document::{DATA_TARGET, TUNES},
-    network::Forward,
+    plug::Forward,
     pool::Disk,
     swap,
     xml::Element,
 };
+use crate::link::{BACK_END_BRIDGE, BRIDGE};
 
 /// What the emulator may keep of translated code, MiB. Its own default is a share of the host's
 /// memory for each guest.
@@ -34,6 +35,15 @@ pub(super) struct RoleTarget<'a> {
     pub(super) target: &'static str,
     pub(super) serial: String,
     pub(super) limits: IoLimits,
+}
+
+/// An interface of a machine.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    /// Its address on the wire.
+    pub(super) mac: String,
+    /// Its name on the host's side, where it has one.
+    pub(super) link: String,
 }
 
 /// How a domain comes up.
@@ -83,9 +93,10 @@ pub(super) struct Domain<'a> {
     /// Disks beside that of its data.
     pub(super) roles: Vec<RoleTarget<'a>>,
     pub(super) seed: &'a Path,
-    pub(super) mac: String,
-    /// Name of its interface on the host's side.
-    pub(super) link: String,
+    /// Its interface to the users.
+    pub(super) port: Port,
+    /// Its interface to the network of tiers, if there is one.
+    pub(super) back_end: Option<Port>,
     /// Ports that are forwarded to it in user mode.
     pub(super) forwards: Vec<Forward>,
     pub(super) console: &'a Path,
@@ -168,7 +179,10 @@ impl Domain<'_> {
             // What the guest sends on its own goes nowhere.
             format!("user,id=rookery,ipv6=off,restrict=on{forwards}"),
             "-device".to_owned(),
-            format!("virtio-net-pci,netdev=rookery,addr=0x1e,mac={}", self.mac),
+            format!(
+                "virtio-net-pci,netdev=rookery,addr=0x1e,mac={}",
+                self.port.mac
+            ),
         ];
         words
             .into_iter()
@@ -342,7 +356,7 @@ impl Domain<'_> {
                     .with("type", "usb")
                     .with("model", "none"),
             )
-            .children(self.interface())
+            .children(self.interfaces())
             .child(file_port(
                 "serial",
                 self.console,
@@ -393,34 +407,67 @@ impl Domain<'_> {
             )
     }
 
-    /// Its interface on a bridge, if it has one.
-    fn interface(&self) -> Option<Element> {
+    /// Its interfaces on bridges, the one to users first: in that order its kernel finds them.
+    fn interfaces(&self) -> Vec<Element> {
         let nic = &self.shape.nic;
-        let interface = match &nic.network {
-            Network::Lab => bridged("br0"),
-            Network::HostBridge(name) => bridged(name),
-            Network::User => return None,
+        let bridge = match &nic.network {
+            Network::Lab => BRIDGE,
+            Network::HostBridge(name) => name,
+            Network::User => return Vec::new(),
         };
-        let interface = interface
-            .child(Element::new("mac").with("address", &self.mac))
-            .child(Element::new("model").with("type", nic.model.name()));
-        let vhost = nic.vhost.map(|vhost| if vhost { "vhost" } else { "qemu" });
-        let queues = (nic.queues > 1).then_some(nic.queues);
-        let driver = (vhost.is_some() || queues.is_some()).then(|| {
-            Element::new("driver")
-                .with_some("name", vhost)
-                .with_some("queues", queues)
-        });
-        let interface = interface
-            .child(Element::new("target").with("dev", &self.link))
-            .children(driver);
         let coalesce = nic.coalesce.map(|packets| {
             let frames = Element::new("frames").with("max", packets);
             Element::new("coalesce").child(Element::new("rx").child(frames))
         });
-        let interface = interface.child(Element::new("mtu").with("size", nic.mtu));
-        Some(interface.children(coalesce))
+        let to_users = self.interface(bridge, &self.port).children(coalesce);
+        let back_end = self.back_end.as_ref();
+        let to_tiers = back_end.map(|port| self.interface(BACK_END_BRIDGE, port));
+        std::iter::once(to_users).chain(to_tiers).collect()
     }
+
+    fn interface(&self, bridge: &str, port: &Port) -> Element {
+        let nic = &self.shape.nic;
+        let interface = bridged(bridge)
+            .child(Element::new("mac").with("address", &port.mac))
+            .child(Element::new("model").with("type", nic.model.name()));
+        let vhost = nic.vhost.map(|vhost| if vhost { "vhost" } else { "qemu" });
+        let queues = (nic.queues > 1).then_some(nic.queues);
+        let offloads = offloads(&nic.offloads);
+        let has_driver = vhost.is_some() || queues.is_some() || !offloads.is_empty();
+        let driver = has_driver.then(|| {
+            Element::new("driver")
+                .with_some("name", vhost)
+                .with_some("queues", queues)
+                .children(offloads)
+        });
+        interface
+            .child(Element::new("target").with("dev", &port.link))
+            .children(driver)
+            .child(Element::new("mtu").with("size", nic.mtu))
+    }
+}
+
+/// What is left to the host of what a machine sends, and to the machine of what it is sent. Who
+/// takes no packets without checksums takes none that are to be cut.
+fn offloads(asked: &NicOffloads) -> Vec<Element> {
+    if asked.is_none() {
+        return Vec::new();
+    }
+    let word = |on: bool| if on { "on" } else { "off" };
+    let checksum = asked.checksum.map(word);
+    let tso = match asked.checksum {
+        Some(false) => Some("off"),
+        _ => asked.tso.map(word),
+    };
+    let side = |name: &'static str| {
+        Element::new(name)
+            .with_some("csum", checksum)
+            .with_some("tso4", tso)
+            .with_some("tso6", tso)
+            .with_some("ecn", tso.filter(|word| *word == "off"))
+            .with_some("ufo", checksum.filter(|word| *word == "off"))
+    };
+    vec![side("host"), side("guest")]
 }
 
 fn bridged(bridge: &str) -> Element {
@@ -498,6 +545,7 @@ pub(super) mod tests {
         super::document::{disk_of, limits_in_force},
         *,
     };
+    use rookery_study::BackEnd;
     use rookery_study::vm_shape::{DiskShape, MemoryShape, NetworkShape, NicModel, Pins};
 
     static OVERLAY: LazyLock<Disk> = LazyLock::new(|| file("disk.qcow2", true));
@@ -538,8 +586,11 @@ pub(super) mod tests {
             swap: None,
             roles: Vec::new(),
             seed: Path::new("/r/clones/g1/seed"),
-            mac: "52:54:00:4d:00:01".to_owned(),
-            link: "v1".to_owned(),
+            port: Port {
+                mac: "52:54:00:4d:00:01".to_owned(),
+                link: "v1".to_owned(),
+            },
+            back_end: None,
             forwards: Vec::new(),
             console: Path::new("/r/logs/g1.console.log"),
             log: Path::new("/r/logs/g1.log"),
@@ -574,6 +625,11 @@ pub(super) mod tests {
                 queues: 2,
                 mtu: 9000,
                 coalesce: Some(16),
+                offloads: NicOffloads {
+                    tso: None,
+                    checksum: Some(false),
+                },
+                ..NetworkShape::default()
             },
             memory: MemoryShape {
                 hugepages: true,
@@ -607,6 +663,45 @@ pub(super) mod tests {
             ..domain(&shape, Accelerator::Kvm)
         };
         insta::assert_snapshot!(domain.xml());
+    }
+
+    #[test]
+    fn a_second_interface_is_on_the_bridge_of_tiers() {
+        let shape = VmShape {
+            nic: NetworkShape {
+                model: NicModel::E1000,
+                mtu: 9000,
+                coalesce: Some(8),
+                back_end: BackEnd::Separate,
+                ..NetworkShape::default()
+            },
+            ..VmShape::default()
+        };
+        let domain = Domain {
+            back_end: Some(Port {
+                mac: "52:54:00:4d:80:01".to_owned(),
+                link: "b1".to_owned(),
+            }),
+            ..domain(&shape, Accelerator::Tcg)
+        };
+        let text = domain.xml();
+        let interfaces: Vec<&str> = text.split("<interface ").skip(1).collect();
+        let [to_users, to_tiers] = interfaces[..] else {
+            panic!("two interfaces: {text}")
+        };
+        assert!(
+            to_users.contains("<source bridge='br0'/>") && to_users.contains("<coalesce>"),
+            "{to_users}"
+        );
+        let (to_tiers, _) = to_tiers.split_once("</interface>").expect("its end");
+        let words: Vec<&str> = to_tiers.trim_end().lines().skip(1).map(str::trim).collect();
+        insta::assert_snapshot!(words.join("\n"), @r"
+        <source bridge='br1'/>
+        <mac address='52:54:00:4d:80:01'/>
+        <model type='e1000'/>
+        <target dev='b1'/>
+        <mtu size='9000'/>
+        ");
     }
 
     #[test]

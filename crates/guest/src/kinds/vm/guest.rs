@@ -13,7 +13,7 @@ use rookery_cast::truncate_u32;
 use rookery_host::{
     CommandError, GroupLimits, Identity, UsageProbe, await_end, machine_usage_probe, without_links,
 };
-use rookery_study::vm_shape::VmShape;
+use rookery_study::vm_shape::{Network, VmShape};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tracing::instrument;
 
@@ -24,12 +24,13 @@ use super::{
     connection,
     disk::extract_data,
     document::{DATA_TARGET, disk_of, interface_in_force, limits_in_force},
-    domain::Domain,
+    domain::{Domain, Port},
     events::{Event, parse},
     image::disk_image,
-    looks::{LINK, ask, probe},
+    looks::{LINK, ask, probe, told_end},
     memory_kills,
-    network::{Plug, link_name},
+    network::link_name,
+    plug::Plug,
     pool::{Disk, Owner},
     relay::{RELAY_PORT, Relay, outside::Outside},
     role_disks::RoleDisks,
@@ -45,7 +46,7 @@ use crate::{
     guest::{CommandEnd, Guest, GuestCommand, GuestState, ProcessProbe, RUN_STEP},
     health::Health,
     label::guest_group,
-    link::{coalesce_reading, machine_readings},
+    link::{MachineLink, back_end_port},
     log::tail,
     paths::{CloneClaim, SHARED, prepare, remove_tree},
     phase::{Phase, end_reason},
@@ -232,7 +233,7 @@ impl VmGuest {
             conf: "/conf".to_owned(),
             run: "/run".to_owned(),
             program: format!("/{PROGRAM}"),
-            listen: SocketAddr::from((self.plug.inside, self.spec.port)),
+            listen: SocketAddr::from((self.plug.listens, self.spec.port)),
             roles: self.roles.places(),
         };
         let loader = self.loader.then(|| {
@@ -245,15 +246,12 @@ impl VmGuest {
         let seed = Seed {
             relay,
             has_network: self.cloud.is_some(),
+            disciplines: self
+                .link()
+                .map_or_else(String::new, |link| link.lines_inside()),
             swaps: self.swap.is_some(),
             roles: self.roles.seeds(),
-            ..Seed::new(
-                &self.spec,
-                &paths,
-                self.plug.prefix,
-                self.shape.nic.mtu,
-                loader,
-            )
+            ..Seed::new(&self.spec, &paths, &self.plug, self.shape.nic.mtu, loader)
         };
         seed.write(&self.seed())?;
         if self.cloud.is_some() {
@@ -304,8 +302,14 @@ impl VmGuest {
             swap: self.swap.as_ref(),
             roles: self.roles.targets(),
             seed: &self.seed(),
-            mac: self.names.mac.clone(),
-            link: link_name(&self.shape.nic, &self.names),
+            port: Port {
+                mac: self.names.mac.clone(),
+                link: link_name(&self.shape.nic, &self.names),
+            },
+            back_end: self.plug.back_end.map(|_| Port {
+                mac: self.names.back_end_mac.clone(),
+                link: back_end_port(self.spec.number),
+            }),
             forwards: self.plug.forwards(&self.ports()),
             console: &self.console,
             log: &self.log,
@@ -323,7 +327,7 @@ impl VmGuest {
             return Ok(None);
         }
         let relay = Relay::new(&self.spec.sockets)?;
-        let guest = SocketAddr::new(self.plug.outside.ip(), RELAY_PORT);
+        let guest = SocketAddr::new(self.plug.users_side(), RELAY_PORT);
         self.relay = Some(Outside::open(
             &self.sockets,
             guest,
@@ -388,11 +392,27 @@ impl VmGuest {
             .host
             .step("guest control group")
             .and_then(|()| shared.cgroups.confine(&self.group, emulator.pid, &limits))?;
+        if let Some(link) = self.link() {
+            let environment = shared.label.environment(&self.spec.name);
+            link.apply(&*shared.host, &environment)?;
+        }
         let resumed = shared
             .virsh
             .run(&*shared.host, &["resume", "--domain", &self.names.domain]);
         resumed?;
         Ok(emulator)
+    }
+
+    /// Its link to a bridge; nothing in user mode.
+    fn link(&self) -> Option<MachineLink<'_>> {
+        let nic = &self.shape.nic;
+        (nic.network != Network::User).then(|| MachineLink {
+            nic,
+            packet_cpus: &self.spec.packet_cpus,
+            lab: self.shared.network.as_deref(),
+            tap: link_name(nic, &self.names),
+            number: self.spec.number,
+        })
     }
 
     fn fail<E: Into<StepError>>(&self, step: &'static str) -> impl Fn(E) -> GuestError + use<E> {
@@ -581,12 +601,10 @@ impl Guest for VmGuest {
         readings.extend(swap::reading(self.swap_mib(), &self.control()));
         let nic = &self.shape.nic;
         readings.push(interface_in_force(nic, &document));
-        let (host, lab) = (&*self.shared.host, self.shared.network.as_deref());
-        let tap = link_name(nic, &self.names);
-        if let Some(lab) = lab {
-            readings.extend(machine_readings(host, lab, &tap, nic.mtu));
+        if let Some(link) = self.link() {
+            let asked = link.is_read_inside().then(|| told_end(&self.control()));
+            readings.extend(link.readings(&*self.shared.host, &asked.unwrap_or_default()));
         }
-        readings.extend(coalesce_reading(host, lab, &tap, nic.coalesce));
         readings
     }
 

@@ -192,7 +192,8 @@ impl GuestMaker for VmGuests {
             );
             return Err(fail(io::Error::other(what)));
         }
-        let plug = self.network.plug(spec.number, spec.port).map_err(fail)?;
+        let plug = self.network.plug(spec.number, spec.port, spec.called_by);
+        let plug = plug.map_err(fail)?;
         self.network
             .refuse_taken(&*core.host, &plug)
             .map_err(fail)?;

@@ -36,6 +36,7 @@ mod merge;
 mod needs;
 mod network;
 mod pins;
+mod plug;
 mod pool;
 mod relay;
 mod role_disks;

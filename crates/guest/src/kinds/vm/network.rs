@@ -12,17 +12,18 @@ use std::{
 
 use rookery_host::{Host, HostError, Invocation, netns_path};
 use rookery_study::{
-    LinkShape,
+    BackEnd, LinkShape,
     vm_shape::{GuestNet, Network, NetworkShape},
 };
 use serde::Deserialize;
 
-use super::seed::Names;
+use super::{plug::Plug, seed::Names};
 use crate::{
     addresses::Blocks,
     lab_network::make_lab_network,
     label::{Label, run_name},
-    link::guest_address,
+    link::{back_end_address, guest_address},
+    spec::CalledBy,
 };
 
 /// The port of the service that discards what it gets.
@@ -38,7 +39,12 @@ const USER_PREFIX: u8 = 24;
 #[derive(Debug)]
 pub(super) enum LabNetwork {
     /// The lab's bridge in a network namespace of its own.
-    Own(PathBuf),
+    Own {
+        /// The namespace.
+        namespace: PathBuf,
+        /// Whether tiers have another bridge there.
+        back_end: BackEnd,
+    },
     /// A bridge of the host, which was there before and stays.
     Bridge {
         /// Its name.
@@ -52,41 +58,6 @@ pub(super) enum LabNetwork {
     User(Mutex<Blocks>),
 }
 
-/// How one guest is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Plug {
-    /// Its address as it knows it.
-    pub(super) inside: Ipv4Addr,
-    /// Length of the prefix of its network.
-    pub(super) prefix: u8,
-    /// Where its service is, for the driver.
-    pub(super) outside: SocketAddr,
-}
-
-/// A port that the emulator forwards to its guest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Forward {
-    /// On the host's loopback.
-    pub(super) outside: SocketAddr,
-    /// Of the guest.
-    pub(super) inside: SocketAddr,
-}
-
-impl Plug {
-    /// What has to be forwarded so that these ports of the guest are where the driver looks;
-    /// nothing where the guest is on a bridge.
-    pub(super) fn forwards(&self, ports: &[u16]) -> Vec<Forward> {
-        if self.outside.ip() == IpAddr::V4(self.inside) {
-            return Vec::new();
-        }
-        let forward = |port: &u16| Forward {
-            outside: SocketAddr::new(self.outside.ip(), *port),
-            inside: SocketAddr::from((self.inside, *port)),
-        };
-        ports.iter().map(forward).collect()
-    }
-}
-
 impl LabNetwork {
     /// Make the lab's own network, or look whether the other one is what guests need.
     ///
@@ -97,10 +68,14 @@ impl LabNetwork {
             (Network::Lab, _) => {
                 let shape = LinkShape {
                     bridge_mtu: nic.mtu,
+                    back_end: nic.back_end,
                     ..LinkShape::default()
                 };
                 make_lab_network(host, label, &shape)?;
-                Ok(Self::Own(netns_path(&run_name(&label.run))))
+                Ok(Self::Own {
+                    namespace: netns_path(&run_name(&label.run)),
+                    back_end: nic.back_end,
+                })
             }
             (Network::HostBridge(name), Some(net)) => {
                 let host = addresses_on(host, name, net, nic.mtu)?;
@@ -120,23 +95,41 @@ impl LabNetwork {
     /// The namespace that the driver has to enter; `None` = where it is.
     pub(super) fn namespace(&self) -> Option<&Path> {
         match self {
-            Self::Own(path) => Some(path),
+            Self::Own { namespace, .. } => Some(namespace),
             Self::Bridge { .. } | Self::User(_) => None,
         }
     }
 
-    /// How guest `number` (from 1) is reached at a port.
+    /// How guest `number` (from 1) is reached at a port by who calls it.
     ///
     /// # Errors
     /// When there is no address left for it.
-    pub(super) fn plug(&self, number: u16, port: u16) -> io::Result<Plug> {
+    pub(super) fn plug(&self, number: u16, port: u16, called_by: CalledBy) -> io::Result<Plug> {
         let same = |inside: Ipv4Addr, prefix: u8| Plug {
             inside,
             prefix,
+            back_end: None,
+            listens: inside,
             outside: SocketAddr::from((inside, port)),
         };
         match self {
-            Self::Own(_) => Ok(same(guest_address(number)?, LAB_PREFIX)),
+            Self::Own { back_end, .. } => {
+                let plug = same(guest_address(number)?, LAB_PREFIX);
+                let to_tiers = match back_end {
+                    BackEnd::Shared => return Ok(plug),
+                    BackEnd::Separate => back_end_address(number)?,
+                };
+                let listens = match called_by {
+                    CalledBy::Users => plug.inside,
+                    CalledBy::Guests => to_tiers,
+                };
+                Ok(Plug {
+                    back_end: Some(to_tiers),
+                    listens,
+                    outside: SocketAddr::from((listens, port)),
+                    ..plug
+                })
+            }
             Self::Bridge { net, host, .. } => {
                 let address = net.address(number).ok_or_else(|| {
                     io::Error::other(format!(
@@ -158,6 +151,8 @@ impl LabNetwork {
                 Ok(Plug {
                     inside: USER_ADDRESS,
                     prefix: USER_PREFIX,
+                    back_end: None,
+                    listens: USER_ADDRESS,
                     outside: blocks.address(number, port)?,
                 })
             }
@@ -351,16 +346,16 @@ mod tests {
             net: net("192.168.1.1/24"),
             host: vec![IpAddr::from([192, 168, 1, 2])],
         };
-        let plug = network.plug(1, 80).expect("free");
+        let plug = network.plug(1, 80, CalledBy::Users).expect("free");
         assert_eq!(
             (plug.outside, plug.prefix),
             ("192.168.1.1:80".parse().expect("address"), 24)
         );
         assert_eq!(plug.forwards(&[80, 81]), []);
         assert!(
-            network.plug(2, 80).is_err()
-                && network.plug(255, 80).is_err()
-                && network.plug(3, 80).is_ok()
+            network.plug(2, 80, CalledBy::Users).is_err()
+                && network.plug(255, 80, CalledBy::Users).is_err()
+                && network.plug(3, 80, CalledBy::Users).is_ok()
         );
         assert_eq!(network.namespace(), None);
     }
@@ -380,7 +375,8 @@ mod tests {
     fn in_user_mode_each_guest_has_a_loopback_address() {
         let run = rookery_host::RunId::try_from("plugs".to_owned()).expect("valid");
         let network = LabNetwork::User(Mutex::new(Blocks::reserve(&run).expect("a block")));
-        let plugs = [1, 2].map(|number| network.plug(number, 28_099).expect("free"));
+        let plug = |number| network.plug(number, 28_099, CalledBy::Users);
+        let plugs = [1, 2].map(|number| plug(number).expect("free"));
         assert!(
             plugs
                 .iter()
@@ -394,5 +390,24 @@ mod tests {
             (plugs[0].outside.ip(), 7)
         );
         assert_eq!(forwards[1].inside, "10.0.2.15:7".parse().expect("address"));
+        assert_eq!(plugs[0].users_side(), plugs[0].outside.ip());
+    }
+
+    #[test]
+    fn a_guest_of_a_tier_listens_on_the_network_of_tiers() {
+        let network = |back_end| LabNetwork::Own {
+            namespace: PathBuf::from("/lab"),
+            back_end,
+        };
+        let plug = |back_end, called_by| network(back_end).plug(258, 80, called_by).expect("free");
+        let tier = plug(BackEnd::Separate, CalledBy::Guests);
+        assert_eq!(tier.outside, "10.76.1.2:80".parse().expect("address"));
+        assert_eq!(tier.users_side(), IpAddr::from([10, 77, 1, 2]));
+        assert_eq!(tier.forwards(&[80]), []);
+        let caller = plug(BackEnd::Separate, CalledBy::Users);
+        assert_eq!(caller.outside, "10.77.1.2:80".parse().expect("address"));
+        assert_eq!(caller.back_end, Some(Ipv4Addr::new(10, 76, 1, 2)));
+        let alone = plug(BackEnd::Shared, CalledBy::Guests);
+        assert_eq!((alone.back_end, alone.listens), (None, alone.inside));
     }
 }

@@ -13,7 +13,7 @@ use rookery_study::StorageRole;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::relay::Relay;
+use super::{plug::Plug, relay::Relay};
 use crate::{
     files::GuestPaths,
     spec::{FileReaders, GuestSpec, GuestUser},
@@ -37,8 +37,12 @@ pub(crate) struct Seed {
     pub(crate) has_network: bool,
     /// Its address with the length of the network's prefix: `10.77.0.1/16`.
     pub(crate) address: String,
+    /// Its address on the network of tiers, where it has an interface to one: `10.76.0.1/16`.
+    pub(crate) back_end: Option<String>,
     /// Largest packet, bytes.
     pub(crate) mtu: u32,
+    /// Lines by which `tc` limits and impairs what it sends; empty = nothing does.
+    pub(crate) disciplines: String,
     /// Words of the program, the program first, as they are inside its root.
     pub(crate) command: Vec<String>,
     /// Variables of the program.
@@ -92,7 +96,7 @@ impl Seed {
     pub(crate) fn new(
         spec: &GuestSpec,
         paths: &GuestPaths,
-        prefix: u8,
+        plug: &Plug,
         mtu: u32,
         loader: Option<[String; 3]>,
     ) -> Self {
@@ -102,8 +106,12 @@ impl Seed {
         Self {
             hostname: spec.name.clone(),
             has_network: false,
-            address: format!("{}/{prefix}", paths.listen.ip()),
+            address: format!("{}/{}", plug.inside, plug.prefix),
+            back_end: plug
+                .back_end
+                .map(|address| format!("{address}/{}", plug.prefix)),
             mtu,
+            disciplines: String::new(),
             command,
             environment: vec![(
                 "PATH".to_owned(),
@@ -186,6 +194,8 @@ pub(crate) struct Names {
     pub(crate) mac: String,
     /// Its interface on the host's side.
     pub(crate) link: String,
+    /// Of its interface to the network of tiers; no guest's interface to users has the same.
+    pub(crate) back_end_mac: String,
 }
 
 impl Names {
@@ -227,6 +237,13 @@ impl Names {
             machine_id: hex(&digest("machine id")[..16]),
             mac: format!("52:54:{:02x}:{:02x}:{high:02x}:{low:02x}", own[0], own[1]),
             link: format!("v{number}"),
+            // Numbers of guests are less than 1024.
+            back_end_mac: format!(
+                "52:54:{:02x}:{:02x}:{:02x}:{low:02x}",
+                own[0],
+                own[1],
+                high | 0x80
+            ),
         }
     }
 }
@@ -262,7 +279,14 @@ mod tests {
             listen: "10.77.0.1:80".parse().expect("address"),
             roles: std::collections::BTreeMap::new(),
         };
-        Seed::new(&spec, &paths, 16, 1500, None)
+        let plug = Plug {
+            inside: [10, 77, 0, 1].into(),
+            prefix: 16,
+            back_end: Some([10, 76, 0, 1].into()),
+            listens: [10, 77, 0, 1].into(),
+            outside: paths.listen,
+        };
+        Seed::new(&spec, &paths, &plug, 1500, None)
     }
 
     #[test]
@@ -272,7 +296,9 @@ mod tests {
           "hostname": "g1",
           "has_network": false,
           "address": "10.77.0.1/16",
+          "back_end": "10.76.0.1/16",
           "mtu": 1500,
+          "disciplines": "",
           "command": [
             "/program",
             "serve",
