@@ -8,10 +8,9 @@ use std::{
 };
 
 use super::{
-    answer::ExchangeHead,
-    fetch::Line,
+    answer::text,
     request::{MOST_HEAD, Refused, Request, read_request},
-    site::ExchangeSite,
+    site::{Answering, ExchangeSite},
 };
 
 /// Longest time from an answer to the next request. Think times of a study are an hour on average
@@ -54,14 +53,6 @@ pub(super) fn converse(
         }
     }
     Ok(())
-}
-
-/// What the answers of a connection need beside the site.
-#[derive(Default)]
-pub(super) struct Answering {
-    pub(super) head: ExchangeHead,
-    /// The connection to the partner.
-    pub(super) line: Option<Line>,
 }
 
 /// What came and was not understood yet.
@@ -130,7 +121,7 @@ impl<'a> Inbox<'a> {
 /// Say no, and close. What the client still sends is read for a moment: a connection that is closed
 /// with something unread is reset, and the client may lose the answer.
 fn refuse(mut stream: &TcpStream) -> io::Result<()> {
-    stream.write_all(&super::answer::text(
+    stream.write_all(&text(
         "400 Bad Request",
         "only GET of HTTP/1.1 without a body, and with a head of at most 8 KiB, is answered here\n",
         true,

@@ -10,9 +10,8 @@ use rookery_workload::netstream::{ExchangeSize, receipt};
 
 use super::{
     Counts, Partner,
-    answer::{Piece, text},
-    connection::Answering,
-    fetch::Fetcher,
+    answer::{ExchangeHead, Piece, text},
+    fetch::{Fetcher, Line},
     request::Wanted,
 };
 
@@ -23,6 +22,14 @@ pub(super) struct ExchangeSite {
     bytes: AtomicU64,
     /// Whose answers it fetches.
     partner: Option<Fetcher>,
+}
+
+/// What the answers of one connection need beside the site.
+#[derive(Default)]
+pub(super) struct Answering {
+    head: ExchangeHead,
+    /// The connection to the partner.
+    line: Option<Line>,
 }
 
 impl ExchangeSite {
