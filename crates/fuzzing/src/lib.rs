@@ -11,6 +11,7 @@ mod guests;
 mod host_text;
 mod http;
 mod image;
+mod netstream;
 mod sqlite;
 mod study;
 
@@ -34,6 +35,7 @@ pub const TARGETS: &[Target] = &[
     target("image_documents", image::documents),
     target("image_layer", image::layer),
     target("mysql_server", databases::mysql),
+    target("netstream_requests", netstream::requests),
     target("postgres_server", databases::postgresql),
     target("sqlite_server", databases::sqlite),
     target("sqlite_wire", sqlite::wire),

@@ -73,6 +73,11 @@ impl Row {
         Poll::Pending
     }
 
+    /// Whether the time of its request is over, and it has not ended for that yet.
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.overdue
+    }
+
     /// What wakes the user.
     pub(crate) fn wake_by(&mut self, context: &Context<'_>) {
         // A user is one task for life: its waker is cloned once.

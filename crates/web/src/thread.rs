@@ -181,6 +181,10 @@ impl ThreadUsers for Users<'_> {
     fn expects(&self) -> bool {
         self.worker.expects()
     }
+
+    fn leave_until(&self, at: Nanos) {
+        self.worker.left_until.set(at);
+    }
 }
 
 /// What a thread recorded, when its load has ended.

@@ -8,6 +8,7 @@ use std::{
     rc::Rc,
     sync::atomic::Ordering::Relaxed,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use rookery_cast::count_u32;
@@ -95,6 +96,10 @@ pub(crate) struct Worker {
     failing: Cell<bool>,
     /// No user begins another request.
     pub(crate) stopping: Cell<bool>,
+    /// The thread has one user for the whole of its load.
+    has_one_user: bool,
+    /// When the users are looked after next.
+    pub(crate) left_until: Cell<Nanos>,
     /// How long after its time the first user began.
     first_late: Cell<Option<Nanos>>,
 }
@@ -131,6 +136,8 @@ impl Worker {
             acts: acts.collect(),
             failing: Cell::new(false),
             stopping: Cell::new(false),
+            has_one_user: users.len() == 1 && !settings.is_open,
+            left_until: Cell::new(0),
             first_late: Cell::new(None),
         }
     }
@@ -219,6 +226,16 @@ impl Worker {
 
     pub(crate) fn poll_overdue(&self, row: usize, context: &Context<'_>) -> Poll<()> {
         self.row(row).poll_overdue(context)
+    }
+
+    /// How long the user of a row, with a request under way, may keep its thread to itself: there is
+    /// no other user, and nothing is asked of it. `None` where it may not at all.
+    pub(crate) fn alone_for(&self, row: usize) -> Option<Duration> {
+        if !self.has_one_user || self.row(row).is_overdue() {
+            return None;
+        }
+        let left = self.left_until.get().checked_sub(self.clock.now())?;
+        (left > 0).then_some(Duration::from_nanos(left))
     }
 
     pub(crate) fn mark_written(&self, row: usize) {
@@ -498,4 +515,57 @@ fn close(row: &mut Row, recorder: &mut Recorder, now: Nanos) -> Option<Unfinishe
         operation: request.operation,
         written: row.written,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use rookery_driver::local_runtime;
+
+    use super::*;
+    use crate::{check::tests::config_for, thread::worker_settings};
+
+    const LONG: Nanos = 1_000_000_000_000;
+
+    /// A thread with so many users, who are left alone for a long time.
+    fn worker(users: usize, is_open: bool) -> Worker {
+        let (_runtime, timer) = local_runtime(1).expect("a runtime");
+        let settings = WorkerSettings {
+            is_open,
+            ..worker_settings(&config_for("127.0.0.1:1", "/"))
+        };
+        let clock = Clock::new(Instant::now());
+        let queue = ArrivalQueue::default();
+        let worker = Worker::new(settings, clock, timer.timer(), &vec![0; users], queue);
+        worker.left_until.set(LONG);
+        worker
+    }
+
+    #[test]
+    fn only_one_user_of_a_closed_load_has_its_thread_to_itself() {
+        let alone = worker(1, false);
+        let longest = alone.alone_for(0).expect("no one else is there");
+        assert!(longest <= Duration::from_nanos(LONG), "{longest:?}");
+        assert_eq!(worker(2, false).alone_for(0), None);
+        assert_eq!(worker(1, true).alone_for(0), None, "visitors may come");
+        alone.left_until.set(0);
+        assert_eq!(alone.alone_for(0), None, "it is looked after now");
+    }
+
+    #[test]
+    fn a_request_whose_time_is_over_does_not_wait_on() {
+        let worker = worker(1, false);
+        let open = Open {
+            operation: OperationId::new(0),
+            intended: 0,
+            sent: 0,
+        };
+        worker.begin_within(0, open, Some(5));
+        assert!(worker.alone_for(0).is_some());
+        worker.sweep(6);
+        assert_eq!(worker.alone_for(0), None);
+        worker.begin_within(0, open, Some(LONG));
+        assert!(worker.alone_for(0).is_some(), "the next has its own time");
+    }
 }

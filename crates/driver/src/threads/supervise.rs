@@ -37,6 +37,9 @@ pub trait ThreadUsers {
     fn publish(&self, status: &ThreadStatus, counts: UserCounts, now: Nanos);
     /// Whether arrivals are still expected.
     fn expects(&self) -> bool;
+    /// The next sweep is at `at`: until then nothing is asked of the users. For those that make no
+    /// use of it, nothing.
+    fn leave_until(&self, _at: Nanos) {}
 }
 
 /// The end of a thread's load.
@@ -89,5 +92,6 @@ pub async fn supervise(
         let moments =
             [window.start, window.end, load_end].map(|at| if at > now { at } else { Nanos::MAX });
         next = moments.into_iter().fold(now + nanos(SWEEP), Nanos::min);
+        users.leave_until(next);
     }
 }

@@ -1,5 +1,4 @@
-//! Bodies that come in parts while they are sent: from a file, or one piece of memory again and
-//! again.
+//! Bodies that come in parts while they are sent: from a file.
 //!
 //! A part of a file that the kernel has in memory is read at once on the worker's thread, which
 //! takes microseconds. Any other is read on a thread that may wait for the disk, so that a worker
@@ -16,7 +15,6 @@ use std::{
 
 use http_body_util::Full;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use rookery_cast::index;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use tokio::task::JoinHandle;
 
@@ -83,41 +81,9 @@ impl FileBody {
     }
 }
 
-/// So many bytes of one piece of memory, from its begin again where it ends.
-#[derive(Clone, Debug)]
-pub(crate) struct RepeatedBody {
-    piece: Bytes,
-    left: u64,
-}
-
-impl RepeatedBody {
-    /// `length` bytes of a piece; none where the piece is empty.
-    pub(crate) fn new(piece: Bytes, length: u64) -> Self {
-        let left = if piece.is_empty() { 0 } else { length };
-        Self { piece, left }
-    }
-
-    /// Bytes that are not sent yet.
-    pub(crate) fn left(&self) -> u64 {
-        self.left
-    }
-
-    fn next_part(&mut self) -> Option<Bytes> {
-        let whole = self.piece.len() as u64;
-        let part = match self.left {
-            0 => return None,
-            left if left < whole => self.piece.slice(..index(left)),
-            _ => self.piece.clone(),
-        };
-        self.left -= part.len() as u64;
-        Some(part)
-    }
-}
-
 /// A body as the server sends it.
 pub(super) enum SentBody {
     Bytes(Full<Bytes>),
-    Repeated(RepeatedBody),
     File(FileBody),
 }
 
@@ -133,7 +99,6 @@ impl Body for SentBody {
             Self::Bytes(bytes) => Pin::new(bytes)
                 .poll_frame(context)
                 .map_err(|never| match never {}),
-            Self::Repeated(body) => Poll::Ready(body.next_part().map(Frame::data).map(Ok)),
             Self::File(file) if file.left == 0 => Poll::Ready(None),
             Self::File(file) => {
                 let part = match ready!(file.poll_part(context)) {
@@ -153,7 +118,6 @@ impl Body for SentBody {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Bytes(bytes) => bytes.is_end_stream(),
-            Self::Repeated(body) => body.left == 0,
             Self::File(file) => file.left == 0,
         }
     }
@@ -161,7 +125,6 @@ impl Body for SentBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Bytes(bytes) => bytes.size_hint(),
-            Self::Repeated(body) => SizeHint::with_exact(body.left),
             Self::File(file) => SizeHint::with_exact(file.left),
         }
     }
@@ -194,21 +157,6 @@ mod tests {
             let bytes: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
             assert_eq!(read(length as u64, &bytes).expect("read"), bytes);
         }
-    }
-
-    #[test]
-    fn a_piece_is_repeated_to_the_byte() {
-        let piece = Bytes::from_static(b"abc");
-        for (length, wanted) in [(0, ""), (2, "ab"), (3, "abc"), (7, "abcabca")] {
-            let body = SentBody::Repeated(RepeatedBody::new(piece.clone(), length));
-            assert_eq!(body.size_hint().exact(), Some(length));
-            let sent = tokio::runtime::Builder::new_current_thread()
-                .build()
-                .expect("a runtime")
-                .block_on(body.collect());
-            assert_eq!(sent.expect("sent").to_bytes(), wanted);
-        }
-        assert_eq!(RepeatedBody::new(Bytes::new(), 5).left(), 0);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use hyper::{
     header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER},
 };
 
-use super::body::{FileBody, RepeatedBody};
+use super::body::FileBody;
 
 /// What came.
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +77,6 @@ pub(crate) struct FullAnswer {
 pub(crate) enum AnswerBody {
     /// From memory.
     Bytes(Vec<u8>),
-    /// One piece of memory again and again.
-    Repeated(RepeatedBody),
     /// From a file, read while it is sent.
     File(FileBody),
 }

@@ -11,13 +11,13 @@ mod sessions;
 mod stop;
 mod tls;
 
-pub(crate) use body::{FileBody, RepeatedBody};
+pub(crate) use body::FileBody;
 pub(crate) use certificate::{COMMON_NAME, PemPair};
 pub use error::ServerError;
 pub(crate) use message::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request};
-pub(crate) use server::HttpServer;
 #[cfg(test)]
 pub(crate) use server::sent;
+pub(crate) use server::{HttpServer, raise_file_limit};
 pub(crate) use sessions::{SESSION_COOKIE, SessionId, Sessions, TooMany};
 pub use stop::StopSignal;
 pub(crate) use tls::own_files;

@@ -72,7 +72,7 @@ impl HttpServer {
         thread_name: &str,
     ) -> Result<Self, ServerError> {
         let workers = workers.max(1);
-        let max_connections = raise_file_limit(workers);
+        let max_connections = raise_file_limit(OTHER_FILES + 3 * workers as u64);
         let runtime = Builder::new_multi_thread()
             .worker_threads(workers)
             .thread_name(thread_name)
@@ -166,8 +166,9 @@ fn listen_within(runtime: &Runtime, address: SocketAddr) -> Result<TcpListener, 
     listen(address).map_err(|source| ServerError::Listen { address, source })
 }
 
-/// Allow this process as many files as the system lets it, and say how many connections that is.
-fn raise_file_limit(workers: usize) -> u32 {
+/// Allow this process as many files as the system lets it, and say how many connections that is
+/// beside `own` files that are none.
+pub(crate) fn raise_file_limit(own: u64) -> u32 {
     let limit = getrlimit(Resource::Nofile);
     // Refused only beyond the hard limit, which is not asked for; the old limit holds then.
     let raised = setrlimit(
@@ -179,7 +180,6 @@ fn raise_file_limit(workers: usize) -> u32 {
     )
     .is_ok();
     let files = if raised { limit.maximum } else { limit.current }.unwrap_or(u64::MAX);
-    let own = OTHER_FILES + 3 * workers as u64;
     u32::try_from(files.saturating_sub(own).clamp(16, 1 << 20)).unwrap_or(1 << 20)
 }
 
@@ -358,7 +358,6 @@ impl From<AnswerBody> for SentBody {
     fn from(body: AnswerBody) -> Self {
         match body {
             AnswerBody::Bytes(bytes) => Self::Bytes(Full::new(Bytes::from(bytes))),
-            AnswerBody::Repeated(body) => Self::Repeated(body),
             AnswerBody::File(file) => Self::File(file),
         }
     }

@@ -1,6 +1,12 @@
 //! The request to end.
 
-use std::io;
+use std::{
+    io,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Wake, Waker},
+    thread::{self, Thread},
+};
 
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -48,9 +54,28 @@ impl StopSignal {
         self.0.send_replace(true);
     }
 
+    /// Returns once the signal is raised, for a thread that has no runtime.
+    pub(crate) fn wait(&self) {
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut context = Context::from_waker(&waker);
+        let mut raised = pin!(self.raised());
+        while raised.as_mut().poll(&mut context).is_pending() {
+            thread::park();
+        }
+    }
+
     /// Returns once the signal is raised.
     pub(crate) async fn raised(&self) {
         // The sender lives in `self`, so the channel cannot close while we wait.
         let _ = self.0.subscribe().wait_for(|raised| *raised).await;
+    }
+}
+
+/// Wakes a parked thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }

@@ -1,26 +1,24 @@
 //! Exchanges with another guest: a server is the client of the next.
 
 use std::{
-    io,
-    net::SocketAddr,
-    sync::{Mutex, PoisonError},
-    time::Duration,
+    io::{self, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    time::{Duration, Instant},
 };
 
 use rookery_cast::index;
 use rookery_workload::netstream::{ConnectionUse, ExchangeSize, exchange_target};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-    time::timeout,
-};
+use rustix::net::{RecvFlags, recv, sockopt::set_socket_linger};
 
 /// Longest head of an answer.
 const MOST_HEAD: usize = 8 * 1024;
 /// What is read at a time: as much as the other side writes.
 const READ_BYTES: usize = 128 * 1024;
-/// Longest exchange: the largest answer over the slowest link that a study may ask for ends sooner.
+/// Longest silence: the smallest part of an answer over the slowest link that a study may ask for
+/// comes sooner.
 const PATIENCE: Duration = Duration::from_secs(3600);
+/// A connection that rested for so long may have been closed meanwhile.
+const RESTED: Duration = Duration::from_secs(1);
 
 /// Another guest that answers exchanges, and what is asked of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,17 +31,18 @@ pub struct Partner {
     pub connection: ConnectionUse,
 }
 
-/// Exchanges with a partner, over as many connections as there are exchanges at a time.
+/// Exchanges with a partner.
 pub(super) struct Fetcher {
     partner: Partner,
     request: Vec<u8>,
-    idle: Mutex<Vec<Line>>,
 }
 
-/// A connection with what is read from it.
-struct Line {
+/// A connection to the partner with what is read from it.
+pub(super) struct Line {
     stream: TcpStream,
-    buffer: Vec<u8>,
+    buffer: Box<[u8]>,
+    /// When its last exchange ended.
+    used: Instant,
 }
 
 impl Fetcher {
@@ -51,11 +50,7 @@ impl Fetcher {
         let mut request = b"GET ".to_vec();
         exchange_target(&mut request, partner.size);
         request.extend(format!(" HTTP/1.1\r\nHost: {}\r\n\r\n", partner.address).bytes());
-        Self {
-            partner,
-            request,
-            idle: Mutex::default(),
-        }
+        Self { partner, request }
     }
 
     /// How many bytes an exchange receives.
@@ -63,65 +58,55 @@ impl Fetcher {
         self.partner.size.answer_bytes
     }
 
-    /// Ask for an answer, and receive all of it.
+    /// Ask for an answer, and receive all of it: over `kept`, where it is still open.
     ///
     /// # Errors
-    /// When the partner is not there, or answers something else.
-    pub(super) async fn exchange(&self) -> io::Result<()> {
-        let late = |_| io::Error::new(io::ErrorKind::TimedOut, "the answer did not end");
-        timeout(PATIENCE, self.exchange_in_time())
-            .await
-            .map_err(late)?
-    }
-
-    async fn exchange_in_time(&self) -> io::Result<()> {
-        let mut line = match self.kept() {
+    /// When the partner is not there, or answers something else; nothing is kept then.
+    pub(super) fn exchange(&self, kept: &mut Option<Line>) -> io::Result<()> {
+        let mut line = match kept.take().filter(Line::is_open) {
             Some(line) => line,
-            None => Line::open(self.partner.address).await?,
+            None => Line::open(self.partner.address)?,
         };
-        line.stream.write_all(&self.request).await?;
-        line.receive(index(self.answer_bytes().into())).await?;
+        line.stream.write_all(&self.request)?;
+        line.receive(index(self.answer_bytes().into()))?;
         match self.partner.connection {
-            ConnectionUse::Kept => {
-                let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-                idle.push(line);
-            }
+            ConnectionUse::Kept => *kept = Some(line),
             // Closed in order it would keep its port for a minute.
-            ConnectionUse::New => line.stream.set_zero_linger()?,
+            ConnectionUse::New => set_socket_linger(&line.stream, Some(Duration::ZERO))?,
         }
         Ok(())
-    }
-
-    /// A connection that is still open and has nothing to say.
-    fn kept(&self) -> Option<Line> {
-        loop {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            let line = idle.pop()?;
-            drop(idle);
-            let silent = line.stream.try_read(&mut [0]);
-            if silent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
-                return Some(line);
-            }
-        }
     }
 }
 
 impl Line {
-    async fn open(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(address).await?;
+    fn open(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
         // A request is one write: waiting for more to send would only delay it.
         stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
         Ok(Self {
             stream,
-            buffer: vec![0; READ_BYTES],
+            buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            used: Instant::now(),
         })
     }
 
+    /// Whether the partner has left it open, with nothing to say. To look costs a call of the
+    /// kernel, which one exchange after the other is spared.
+    fn is_open(&self) -> bool {
+        if self.used.elapsed() < RESTED {
+            return true;
+        }
+        let silent = recv(&self.stream, &mut [0_u8], RecvFlags::DONTWAIT).map_err(io::Error::from);
+        silent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// Receive an answer with so much content, and nothing after it.
-    async fn receive(&mut self, wanted: usize) -> io::Result<()> {
+    fn receive(&mut self, wanted: usize) -> io::Result<()> {
         let mut filled = 0;
         let head = loop {
-            filled += self.read(filled).await?;
+            filled += self.read(filled)?;
             let read = &self.buffer[..filled];
             if let Some(length) = head_length(read) {
                 break length;
@@ -137,19 +122,23 @@ impl Line {
         }
         let mut received = filled - head;
         while received < wanted {
-            received += self.read(0).await?;
+            received += self.read(0)?;
         }
         if received > wanted {
             return Err(io::Error::other("more than the answer came"));
         }
+        self.used = Instant::now();
         Ok(())
     }
 
     /// Read behind what is there; at least a byte.
-    async fn read(&mut self, filled: usize) -> io::Result<usize> {
-        match self.stream.read(&mut self.buffer[filled..]).await? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            read => Ok(read),
+    fn read(&mut self, filled: usize) -> io::Result<usize> {
+        loop {
+            match self.stream.read(&mut self.buffer[filled..]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
         }
     }
 }

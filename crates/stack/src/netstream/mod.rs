@@ -1,16 +1,25 @@
 //! The server of the netstream workload: answers of any size from one piece of memory, behind HTTP.
 //!
+//! Each connection has a thread of its own, which waits in the kernel for its client: an exchange
+//! costs what its calls of the kernel cost (docs/adr/0031-netstream-without-a-runtime.md).
+//!
 //! It counts what it sent, and writes the counts into a file when it is asked to end, so that they
 //! can be compared with what connections received.
 
+mod answer;
+mod connection;
 mod counts;
 mod fetch;
+mod listening;
+mod request;
 mod server;
+mod site;
 
 use rookery_workload::netstream::ConnectionUse;
 
 pub use counts::{Counts, read_counts};
 pub use fetch::Partner;
+pub use request::{MOST_HEAD, Refused, Request, Wanted, read_request};
 pub use server::{ServeConfig, Server};
 
 /// Port of the service within a guest.
@@ -24,12 +33,12 @@ pub const COUNTS_FILE: &str = "counts.txt";
 ///
 /// ```
 /// assert_eq!(
-///     rookery_stack::netstream::guest_args(2, None).join(" "),
-///     "app netstream --counts {data}/counts.txt --listen {listen} --workers 2"
+///     rookery_stack::netstream::guest_args(None).join(" "),
+///     "app netstream --counts {data}/counts.txt --listen {listen}"
 /// );
 /// ```
 #[must_use]
-pub fn guest_args(workers: usize, partner: Option<&Partner>) -> Vec<String> {
+pub fn guest_args(partner: Option<&Partner>) -> Vec<String> {
     let mut args: Vec<String> = [
         "app",
         "netstream",
@@ -37,8 +46,6 @@ pub fn guest_args(workers: usize, partner: Option<&Partner>) -> Vec<String> {
         &format!("{{data}}/{COUNTS_FILE}"),
         "--listen",
         "{listen}",
-        "--workers",
-        &workers.to_string(),
     ]
     .map(str::to_owned)
     .to_vec();

@@ -26,10 +26,9 @@ pub(crate) struct NetstreamGuests {
 
 impl NetstreamGuests {
     /// The server, alone or as the client of a partner.
-    fn server(&self, point: &Point, partner: Option<&Partner>) -> Service {
-        let workers = point.only_group().vcpus.whole_cpus() as usize;
+    fn server(partner: Option<&Partner>) -> Service {
         Service {
-            args: guest_args(workers, partner),
+            args: guest_args(partner),
             files: Vec::new(),
             port: PORT,
             health: Health::Http(HEALTH_PATH.to_owned()),
@@ -65,13 +64,13 @@ impl ClonedGuests for NetstreamGuests {
         &self.template
     }
 
-    fn service(&self, point: &Point, _index: usize) -> Result<Service, StackError> {
-        Ok(self.server(point, None))
+    fn service(&self, _point: &Point, _index: usize) -> Result<Service, StackError> {
+        Ok(Self::server(None))
     }
 
     fn front_service(
         &self,
-        point: &Point,
+        _point: &Point,
         _index: usize,
         tier: &TierAccess,
     ) -> Result<Service, StackError> {
@@ -80,7 +79,7 @@ impl ClonedGuests for NetstreamGuests {
             size: self.wanted.size,
             connection: self.wanted.connection,
         };
-        Ok(self.server(point, Some(&partner)))
+        Ok(Self::server(Some(&partner)))
     }
 
     /// Whoever reaches the lab's network may ask: there is no password.

@@ -6,10 +6,16 @@ use std::{
     net::SocketAddr,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use rookery_driver::{EVIDENCE_BYTES, Fault};
 use rookery_stats::ErrorClass;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    net::{RecvFlags, recv},
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -139,7 +145,16 @@ impl Connection {
         let mut silent = true;
         let read = poll_fn(|context| {
             loop {
-                let step = match poll_step(worker, stream, cookies, &mut assembler, keep, context) {
+                let alone = worker.alone_for(row);
+                let step = match poll_step(
+                    worker,
+                    stream,
+                    alone,
+                    cookies,
+                    &mut assembler,
+                    keep,
+                    context,
+                ) {
                     Poll::Ready(step) => step,
                     Poll::Pending if worker.poll_overdue(row, context).is_ready() => {
                         Err(Fault::new(ErrorClass::Io, "recv-timeout"))
@@ -178,6 +193,7 @@ enum Step {
 fn poll_step(
     worker: &Worker,
     stream: &mut TcpStream,
+    alone: Option<Duration>,
     cookies: &mut Cookies,
     assembler: &mut Assembler,
     keep: Keep,
@@ -186,7 +202,7 @@ fn poll_step(
     let mut scratch = worker.scratch();
     let scratch = &mut *scratch;
     let mut buffer = ReadBuf::new(&mut scratch.received);
-    if let Err(error) = ready!(Pin::new(stream).poll_read(context, &mut buffer)) {
+    if let Err(error) = ready!(poll_receive(stream, alone, context, &mut buffer)) {
         scratch.evidence.clear();
         scratch
             .evidence
@@ -221,6 +237,37 @@ fn poll_step(
             Err(fault)
         }
     })
+}
+
+/// Receive once. A user that is `alone` on its thread for a while waits in its socket for so long,
+/// and by way of the runtime only then: that is an event queue, and a task, less for each answer.
+fn poll_receive(
+    stream: &mut TcpStream,
+    alone: Option<Duration>,
+    context: &mut Context<'_>,
+    buffer: &mut ReadBuf<'_>,
+) -> Poll<io::Result<()>> {
+    if alone.is_some_and(|longest| becomes_readable(stream, longest)) {
+        match recv(&*stream, buffer.initialize_unfilled(), RecvFlags::DONTWAIT) {
+            Ok((_, read)) => {
+                buffer.advance(read);
+                return Poll::Ready(Ok(()));
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(error) => return Poll::Ready(Err(error.into())),
+        }
+    }
+    Pin::new(stream).poll_read(context, buffer)
+}
+
+/// Waits until something came, the server closed, or the time is over.
+fn becomes_readable(stream: &TcpStream, longest: Duration) -> bool {
+    let longest = Timespec {
+        tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: longest.subsec_nanos().into(),
+    };
+    let mut sockets = [PollFd::new(stream, PollFlags::IN)];
+    poll(&mut sockets, Some(&longest)).is_ok_and(|ready| ready > 0)
 }
 
 async fn connect(worker: &Worker, row: usize, site: &Site) -> Result<TcpStream, Fault> {

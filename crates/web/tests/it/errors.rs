@@ -41,15 +41,20 @@ fn failures(measurement: &Measurement) -> BTreeSet<(ErrorClass, String)> {
         .collect()
 }
 
-fn trial(target: SocketAddr) -> Config {
-    let mut config = config(target, 2, page_script());
+fn trial(target: SocketAddr, users: u32) -> Config {
+    let mut config = config(target, users, page_script());
     config.timeout = ms(150);
     config
 }
 
+/// The failures of a trial, which are the same whether a user has its thread to itself or not.
 fn provoke(behaviour: Behaviour) -> BTreeSet<(ErrorClass, String)> {
-    let server = Server::start(behaviour).expect("a server");
-    failures(&measure(&trial(server.address())))
+    let [alone, together] = [1, 2].map(|users| {
+        let server = Server::start(behaviour.clone()).expect("a server");
+        failures(&measure(&trial(server.address(), users)))
+    });
+    assert_eq!(alone, together);
+    together
 }
 
 fn only(class: ErrorClass, sub_class: &str) -> BTreeSet<(ErrorClass, String)> {
@@ -177,7 +182,7 @@ fn a_huge_body_is_refused_in_little_memory() {
 #[test]
 fn connections_that_fail_are_connect_faults() {
     let refusing = refusing_address().expect("a free port");
-    let measurement = measure(&trial(refusing));
+    let measurement = measure(&trial(refusing, 2));
     assert_eq!(failures(&measurement), only(ErrorClass::Connect, "refused"));
     assert_eq!(measurement.driver.unconnected_users, 2);
     assert!(
@@ -188,37 +193,39 @@ fn connections_that_fail_are_connect_faults() {
     let (listener, _waiting) = full_backlog().expect("a full queue");
     let address = listener.local_addr().expect("an address");
     assert_eq!(
-        failures(&measure(&trial(address))),
+        failures(&measure(&trial(address, 2))),
         only(ErrorClass::Connect, "timeout")
     );
 }
 
 #[test]
 fn what_never_ends_is_unfinished_and_counts_with_its_time() {
-    let server = Server::start(Behaviour::Hang).expect("a server");
-    let mut config = trial(server.address());
-    (config.timeout, config.phases.drain) = (ms(60_000), ms(50));
-    let measurement = measure(&config);
-    assert_eq!(
-        failures(&measurement),
-        only(ErrorClass::Overload, "unfinished")
-    );
-    let page = &measurement.guests[0].operations[0];
-    assert_eq!(
-        (page.started, page.unfinished, page.service.count()),
-        (2, 2, 2)
-    );
-    assert!(
-        page.service.min_us() >= Some(250_000),
-        "the time so far is a lower bound"
-    );
+    for users in [1, 2] {
+        let server = Server::start(Behaviour::Hang).expect("a server");
+        let mut config = trial(server.address(), users);
+        (config.timeout, config.phases.drain) = (ms(60_000), ms(50));
+        let measurement = measure(&config);
+        assert_eq!(
+            failures(&measurement),
+            only(ErrorClass::Overload, "unfinished")
+        );
+        let page = &measurement.guests[0].operations[0];
+        assert_eq!(
+            (page.started, page.unfinished, page.service.count()),
+            (users.into(), users.into(), users.into())
+        );
+        assert!(
+            page.service.min_us() >= Some(250_000),
+            "the time so far is a lower bound"
+        );
+    }
 }
 
 #[test]
 fn a_dead_server_is_not_hammered() {
     let server =
         Server::start(raw("HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")).expect("a server");
-    measure(&trial(server.address()));
+    measure(&trial(server.address(), 2));
     // Back-offs of 100 and 200 ms leave room for three orders of each user in 300 ms, and the first
     // page.
     assert!(server.requests() <= 8, "{} requests", server.requests());
@@ -284,7 +291,7 @@ fn evidence_is_kept() {
         "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n",
     ))
     .expect("a server");
-    let measurement = measure(&trial(server.address()));
+    let measurement = measure(&trial(server.address(), 2));
     let example = &measurement.guests[0].errors[0].examples[0];
     assert_eq!(example.operation, "page");
     assert!(

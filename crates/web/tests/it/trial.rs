@@ -280,15 +280,24 @@ fn cycles_keep_their_distance_from_start_to_start() {
 
 #[test]
 fn a_stop_request_ends_the_load_and_keeps_what_was_measured() {
+    stop_early(4);
+}
+
+#[test]
+fn a_user_alone_on_its_thread_hears_of_a_stop_as_well() {
+    stop_early(1);
+}
+
+fn stop_early(users: u32) {
     let server = Server::start(Behaviour::Raw(page("hello"))).expect("a server");
-    let mut config = config(server.address(), 4, page_script());
+    let mut config = config(server.address(), users, page_script());
     (config.phases.settle, config.phases.steady) = (ms(200), Duration::from_secs(600));
     let stop = AtomicBool::new(false);
     let phases = Mutex::new(Vec::new());
     let began = Instant::now();
     let progress = |progress: rookery_driver::Progress| {
         phases.lock().expect("no panic").push(progress.phase);
-        assert_eq!(progress.active_users, 4);
+        assert_eq!(progress.active_users, users);
         stop.store(true, Relaxed);
     };
     let measurement = run(&config, began, &stop, &progress).expect("a partial result");

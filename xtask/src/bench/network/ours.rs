@@ -83,7 +83,6 @@ pub(super) fn serve(address: &str) -> Result<(), String> {
     let server = Server::bind(&ServeConfig {
         counts: PathBuf::from("/dev/null"),
         listen: address.parse().map_err(|_| "no address".to_owned())?,
-        workers: 1,
         partner: None,
     })
     .map_err(|error| error.to_string())?;

@@ -23,9 +23,6 @@ pub(crate) struct AppNetstreamArgs {
     /// Address and port
     #[arg(long, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// Worker threads
-    #[arg(long, default_value_t = 1)]
-    workers: usize,
     /// Address and port of another such server, whose answers are fetched at /fetch
     #[arg(long, value_name = "ADDRESS")]
     partner: Option<SocketAddr>,
@@ -53,7 +50,6 @@ pub(crate) fn run(args: &AppNetstreamArgs) -> Result<Code, Failure> {
     let server = Server::bind(&ServeConfig {
         counts: args.counts.clone(),
         listen: args.listen,
-        workers: args.workers,
         partner: args.partner.map(|address| Partner {
             address,
             size: ExchangeSize {

@@ -26,7 +26,6 @@ pub(super) fn headed(
     headers.push((SERVER, HeaderValue::from_static("rookery")));
     let length = match &body {
         AnswerBody::Bytes(bytes) => bytes.len() as u64,
-        AnswerBody::Repeated(body) => body.left(),
         AnswerBody::File(file) => file.left(),
     };
     let status_line = {

@@ -343,7 +343,7 @@ mod tests {
             faults.spoil(name, &mut answer);
             match answer.body {
                 AnswerBody::Bytes(body) => body,
-                AnswerBody::File(_) | AnswerBody::Repeated(_) => Vec::new(),
+                AnswerBody::File(_) => Vec::new(),
             }
         };
         assert_eq!(sent("login"), b"<pre class=\"pad\">\nAAAA");

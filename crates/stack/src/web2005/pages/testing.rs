@@ -166,7 +166,7 @@ impl Pages {
             } = self.site.answer(request).await;
             let body = match body {
                 AnswerBody::Bytes(bytes) => bytes,
-                other @ (AnswerBody::Repeated(_) | AnswerBody::File(_)) => {
+                other @ AnswerBody::File(_) => {
                     let body = crate::http_server::sent(other).collect().await;
                     body.expect("read").to_bytes().to_vec()
                 }
