@@ -74,27 +74,27 @@ fn decide(
 ) -> Result<Step, HostError> {
     let fault = |fault| Err(HostError::new(&own.host, fault));
     let own_keys = keys.filter(|(_, config)| found.config.as_ref() == Some(config));
-    match (found.runs, own_keys) {
-        (true, Some((keys, _))) => return Ok(Step::Leave(keys)),
-        (true, None) => {
-            let keys = own.keys();
-            return fault(HostFault::OtherKeys { keys });
+    if found.runs {
+        let keys = own.keys();
+        return match own_keys {
+            Some((keys, _)) => Ok(Step::Leave(keys)),
+            None => fault(HostFault::OtherKeys { keys }),
+        };
+    }
+    if found.taken {
+        let port = own.port;
+        return fault(HostFault::PortTaken { port });
+    }
+    match found.version.as_deref().and_then(is_recent) {
+        None => fault(HostFault::NoNatsServer),
+        Some(false) => {
+            let found = outside_text(found.version.as_deref().unwrap_or_default());
+            fault(HostFault::OldNatsServer { found })
         }
-        (false, _) if found.taken => {
-            let port = own.port;
-            return fault(HostFault::PortTaken { port });
-        }
-        (false, own_keys) => match found.version.as_deref().map(|text| (text, is_recent(text))) {
-            None | Some((_, None)) => fault(HostFault::NoNatsServer),
-            Some((found, Some(false))) => {
-                let found = outside_text(found);
-                fault(HostFault::OldNatsServer { found })
-            }
-            Some((_, Some(true))) => Ok(match own_keys {
-                Some((keys, _)) => Step::StartAgain(keys),
-                None => Step::Begin,
-            }),
-        },
+        Some(true) => Ok(match own_keys {
+            Some((keys, _)) => Step::StartAgain(keys),
+            None => Step::Begin,
+        }),
     }
 }
 
