@@ -279,8 +279,8 @@ impl Agent<'_> {
             | Order::Carried { .. }
             | Order::Begin { .. }
             | Order::Dial(_) => (Answer::Busy, Vec::new()),
-            Order::Serve(_) | Order::Remove if busy => (Answer::Busy, Vec::new()),
-            Order::Serve(files) => {
+            Order::Serve { .. } | Order::Remove if busy => (Answer::Busy, Vec::new()),
+            Order::Serve { files } => {
                 let process = self.server().start(files.as_deref());
                 let process = process.map_err(AgentError::from);
                 let serving = process.map(|process| Answer::Serving { process });

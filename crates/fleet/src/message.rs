@@ -35,8 +35,11 @@ pub(crate) enum Order {
         /// Most bytes of it.
         most: u64,
     },
-    /// Start a NATS server with these files, or those that are there, unless it runs.
-    Serve(Option<Box<ServerFiles>>),
+    /// Start a NATS server, unless it runs.
+    Serve {
+        /// Its files; those that are there where there are none.
+        files: Option<Box<ServerFiles>>,
+    },
     /// Give the end of its log.
     ServerLog {
         /// Most bytes of it.

@@ -215,7 +215,8 @@ impl<'a> RemoteAgent<'a> {
     /// Have it start a NATS server with these files, or those that are there, unless it runs; the
     /// number of its process.
     pub(crate) fn serve(&self, files: Option<ServerFiles>) -> Result<u32, HostError> {
-        let order = Order::Serve(files.map(Box::new));
+        let files = files.map(Box::new);
+        let order = Order::Serve { files };
         match self.state().ask(self.host, &order, BEGIN)?.0 {
             Answer::Serving { process } => Ok(process),
             other => Err(unexpected(self.host, other)),
