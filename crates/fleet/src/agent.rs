@@ -15,7 +15,7 @@ use std::{
 use rookery_diagnosis::{Diagnosis, ErrorFields};
 use rookery_guest::CleanOptions;
 use rookery_host::{
-    RunId,
+    Identity, RunId,
     free_space::{is_full, says_full},
 };
 use rookery_lab::{Conductor, Event, LabError, Labs, OneTrialEnd, PlanChanges, RemoteDriver};
@@ -31,6 +31,7 @@ use crate::{
     checks::{self, Lent},
     clock::{instant_at, now_us},
     message::{Answer, Build, DriveOrder, DriverPlace, Hello, LEASE, Order, read, send},
+    own_server::{ServeError, ServerProcess},
     relay::{FromController, RelayedDriver, RelayedStart},
 };
 
@@ -127,6 +128,9 @@ pub enum AgentError {
     /// A part of a load cannot be carried.
     #[error(transparent)]
     Carry(#[from] CarryError),
+    /// The NATS server of the fleet.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
     /// Something stays on the host.
     #[error("not everything could be removed: {what}")]
     Left {
@@ -144,6 +148,7 @@ impl Diagnosis for AgentError {
             Self::Nats(error) => error.code(),
             Self::Lab(error) => error.code(),
             Self::Carry(error) => error.code(),
+            Self::Serve(error) => error.code(),
             Self::Left { .. } => "fleet::left",
         }
     }
@@ -153,7 +158,9 @@ impl Diagnosis for AgentError {
             Self::Directory { path, .. } => Some(path.display().to_string()),
             Self::Lab(error) => error.place(),
             Self::Carry(error) => error.place(),
-            Self::Cpus(_) | Self::Bus(_) | Self::Nats(_) | Self::Left { .. } => None,
+            Self::Cpus(_) | Self::Bus(_) | Self::Nats(_) | Self::Serve(_) | Self::Left { .. } => {
+                None
+            }
         }
     }
 
@@ -162,6 +169,7 @@ impl Diagnosis for AgentError {
             Self::Cpus(_) => Some("name CPUs of that host in `cpus` of the hosts file".to_owned()),
             Self::Lab(error) => error.help(),
             Self::Nats(error) => error.help(),
+            Self::Serve(error) => error.help(),
             Self::Left { .. } => Some("`rookery clean` on that host tries again".to_owned()),
             Self::Carry(error) => error.help(),
             Self::Directory { .. } | Self::Bus(_) => None,
@@ -260,7 +268,8 @@ impl Agent<'_> {
                 (Answer::Pong { number, time_us }, Vec::new())
             }
             Order::Hello => (or_refused(self.hello(busy, cleaned)), Vec::new()),
-            Order::Log { most } => (Answer::Log, self.log(most.min(MOST_LOG))?),
+            Order::Log { most } => (Answer::Log, self.log(&self.directory.join(LOG_FILE), most)?),
+            Order::ServerLog { most } => (Answer::Log, self.log(&self.server().log(), most)?),
             Order::Stop => {
                 service.stop.store(true, Ordering::Relaxed);
                 return Ok(true);
@@ -270,7 +279,13 @@ impl Agent<'_> {
             | Order::Carried { .. }
             | Order::Begin { .. }
             | Order::Dial(_) => (Answer::Busy, Vec::new()),
-            Order::Remove if busy => (Answer::Busy, Vec::new()),
+            Order::Serve { .. } | Order::Remove if busy => (Answer::Busy, Vec::new()),
+            Order::Serve { files } => {
+                let process = self.server().start(files.as_deref());
+                let process = process.map_err(AgentError::from);
+                let serving = process.map(|process| Answer::Serving { process });
+                (or_refused(serving), Vec::new())
+            }
             Order::Remove => (or_refused(self.remove(cleaned)), Vec::new()),
         };
         let last = matches!(answer, Answer::Removed { .. });
@@ -414,6 +429,7 @@ impl Agent<'_> {
             kinds: checks::kinds(),
             cleaned: cleaned.to_vec(),
             busy,
+            server: self.find_server()?.map(|server| server.pid),
         })))
     }
 
@@ -468,6 +484,8 @@ impl Agent<'_> {
 
     /// Remove all that agents have made here, and the program.
     fn remove(&self, cleaned: &[String]) -> Result<Answer, AgentError> {
+        let server = self.server().remove()?;
+        let server = server.map(|process| format!("NATS server, process {process}"));
         let removed = || {
             for name in [RUNS, TEMPLATES, DRIVERS] {
                 absent_or(fs::remove_dir_all(self.directory.join(name)))?;
@@ -490,13 +508,22 @@ impl Agent<'_> {
         };
         removed().map_err(|source| self.directory_error(source))?;
         Ok(Answer::Removed {
-            things: cleaned.to_vec(),
+            things: cleaned.iter().cloned().chain(server).collect(),
         })
     }
 
-    /// The end of the log.
-    fn log(&self, most: u64) -> Result<Vec<u8>, AgentError> {
-        tail(&self.directory.join(LOG_FILE), most).map_err(|source| self.directory_error(source))
+    /// The end of a log.
+    fn log(&self, path: &Path, most: u64) -> Result<Vec<u8>, AgentError> {
+        tail(path, most.min(MOST_LOG)).map_err(|source| self.directory_error(source))
+    }
+
+    /// The NATS server of the fleet, whose files lie in the agent's directory.
+    fn server(&self) -> ServerProcess {
+        ServerProcess::new(&self.directory)
+    }
+
+    fn find_server(&self) -> Result<Option<Identity>, AgentError> {
+        Ok(self.server().find().map_err(ServeError::from)?)
     }
 
     fn directory_error(&self, source: io::Error) -> AgentError {

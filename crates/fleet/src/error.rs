@@ -202,6 +202,42 @@ pub enum HostFault {
     /// The server of the bus cannot be used.
     #[error(transparent)]
     Nats(NatsError),
+    /// The server that was started for this fleet cannot be used.
+    #[error(transparent)]
+    OwnServer(NatsError),
+    /// There are no keys of the server that was started for this fleet.
+    #[error("there is no file {keys} with the keys of the NATS server", keys = keys.display())]
+    NoKeys {
+        /// Where they would be.
+        keys: PathBuf,
+    },
+    /// A server runs there, and the keys here are not its own.
+    #[error("the NATS server on this host has other keys than {keys}", keys = keys.display())]
+    OtherKeys {
+        /// Where they would be.
+        keys: PathBuf,
+    },
+    /// The program is not there.
+    #[error("there is no `nats-server` on this host")]
+    NoNatsServer,
+    /// The program is too old.
+    #[error("the `nats-server` on this host has version {found}")]
+    OldNatsServer {
+        /// Its version.
+        found: String,
+    },
+    /// Another program listens where the server is to.
+    #[error("another program listens at port {port} of this host")]
+    PortTaken {
+        /// The port.
+        port: u16,
+    },
+    /// The address of the server's host is not known here.
+    #[error("the IP address of this host is not known: {words}")]
+    NoAddress {
+        /// Why.
+        words: String,
+    },
 }
 
 impl Diagnosis for HostError {
@@ -224,7 +260,12 @@ impl Diagnosis for HostError {
             HostFault::Silent { .. } => "fleet::silent",
             HostFault::Refused(_) => "fleet::refused",
             HostFault::Bus(_) => "fleet::bus",
-            HostFault::Nats(error) => error.code(),
+            HostFault::Nats(error) | HostFault::OwnServer(error) => error.code(),
+            HostFault::NoKeys { .. } | HostFault::OtherKeys { .. } => "fleet::nats-keys",
+            HostFault::NoNatsServer => "fleet::no-nats-server",
+            HostFault::OldNatsServer { .. } => "fleet::nats-version",
+            HostFault::PortTaken { .. } => "fleet::nats-port",
+            HostFault::NoAddress { .. } => "fleet::nats-address",
         }
     }
 
@@ -272,7 +313,27 @@ impl Diagnosis for HostError {
             }
             HostFault::Silent { .. } => "is the network up, does the host answer?",
             HostFault::Refused(fields) => return fields.help.clone(),
-            HostFault::Nats(error) => return error.help(),
+            HostFault::OwnServer(NatsError::Unreachable { .. }) => {
+                "`rookery fleet up HOSTS.toml` starts it again where it has ended; packets to its \
+                 port must pass"
+            }
+            HostFault::Nats(error) | HostFault::OwnServer(error) => return error.help(),
+            HostFault::NoKeys { .. } => {
+                "`rookery fleet up HOSTS.toml` starts the server and makes them"
+            }
+            HostFault::OtherKeys { .. } => {
+                "copy the file with its keys here from where `fleet up` started it, or have it \
+                 removed by `rookery fleet down HOSTS.toml`"
+            }
+            HostFault::NoNatsServer => "apt install nats-server",
+            HostFault::OldNatsServer { .. } => "2.9 or later is needed; Debian 12 has 2.9.10",
+            HostFault::PortTaken { .. } => {
+                "write another `port` into `[nats.host]`; where it is the service of the \
+                 distribution's package, `systemctl disable --now nats-server` ends it"
+            }
+            HostFault::NoAddress { .. } => {
+                "write an IP address as `address` of the host of `[nats.host]`"
+            }
             HostFault::Command { .. } | HostFault::Late { .. } | HostFault::Bus(_) => return None,
         };
         Some(help.to_owned())

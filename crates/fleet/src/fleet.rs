@@ -12,14 +12,15 @@ use serde::Serialize;
 
 use crate::{
     agent::own_build,
-    bus::{Bus, NatsServer, check_nats},
+    bus::{Bus, NatsAddress, NatsError, NatsServer, check_nats},
     clock::ClockOffset,
     error::{FleetError, HostError, HostFault},
-    hosts::{HostEntry, HostsFile},
+    hosts::{HostEntry, HostsFile, NatsEntry, OwnServer},
     message::{Build, Hello},
+    own_server::{Step, UserKeys, listen, look},
     probe::{DirectoryState, Probe, check, probe},
     remote::RemoteAgent,
-    roles::{SeenHosts, expect_different},
+    roles::{Identified, SeenHosts, expect_different},
     ssh::{Ssh, quoted},
 };
 
@@ -54,6 +55,29 @@ pub struct HostStatus {
     pub agent: Option<Hello>,
     /// How far its clock is ahead of the one here.
     pub clock: Option<ClockOffset>,
+    /// The NATS server that was started there for this fleet, where it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerStatus>,
+}
+
+/// A NATS server that was started for a fleet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServerStatus {
+    /// Where it listens, as addresses of servers are written.
+    pub url: String,
+    /// The number of its process.
+    pub process: u32,
+}
+
+/// What was logged on a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostLogs {
+    /// Name of the host.
+    pub host: String,
+    /// The end of the agent's log.
+    pub agent: Vec<u8>,
+    /// The end of the log of the NATS server, where one is to be there.
+    pub server: Option<Vec<u8>>,
 }
 
 /// How a host stands.
@@ -68,6 +92,8 @@ pub enum HostState {
     OtherBuild,
     /// There is no program.
     Absent,
+    /// The program is there, but the NATS server that is to run has ended.
+    NoServer,
 }
 
 /// What was removed from a host.
@@ -104,53 +130,76 @@ impl<'a> Fleet<'a> {
     }
 
     /// Look at the NATS server, if the file names one, and at every host; then, if nothing stands
-    /// against any, copy this program where another or none is, and start each agent once.
+    /// against any, copy this program where another or none is, start the NATS server that is to be
+    /// started, and each agent once.
     ///
     /// # Errors
     /// What stands against the hosts, at least one error; nothing was changed on any host unless
-    /// copying or the begin of an agent failed.
+    /// copying, or the begin of an agent or the server failed.
     pub fn up(&self) -> Result<Vec<HostStatus>, Vec<HostError>> {
-        let server = self.server()?;
-        let probes = self.probes()?;
-        let server = server.as_ref();
-        all_or_errors(self.each_with(&probes, |ssh, host, probe| {
-            self.raise(ssh, host, probe, server)
-        }))
+        let Some(own) = self.hosts.own_server() else {
+            let server = self.server()?;
+            let probes = all_or_errors(self.probes())?;
+            self.expect_different(&probes, None)?;
+            return self.raise_all(&probes, server.as_ref());
+        };
+        let _lock = lock(own).map_err(|error| vec![error])?;
+        let ssh = self.ssh();
+        let found = probe_to_use(&ssh, &own.host).and_then(|probe| Ok((probe, look(&ssh, own)?)));
+        let hosts = all_or_errors(self.probes());
+        let (probes, (probe, step)) = both(hosts, found.map_err(|error| vec![error]))?;
+        self.expect_different(&probes, Some((&own.host, probe.identity.as_ref())))?;
+        let raised = self.raise_server(&ssh, own, &probe, step);
+        let (status, server) = raised.map_err(|error| vec![error])?;
+        let mut up = self.raise_all(&probes, Some(&server))?;
+        up.push(status);
+        Ok(up)
     }
 
-    /// Look at every host; nothing is changed, and no agent begins.
+    /// Look at every host; nothing is changed, and no agent begins. The host of an own NATS server
+    /// is not looked at: it performs no trials and drives no users.
     ///
     /// # Errors
     /// What stands against the hosts, at least one error.
     pub fn look(&self) -> Result<SeenHosts<'a>, Vec<HostError>> {
-        let probes = self.probes()?;
+        let probes = all_or_errors(self.probes())?;
+        self.expect_different(&probes, None)?;
         Ok(SeenHosts(self.hosts.hosts.iter().zip(probes).collect()))
     }
 
-    /// What the shells of all hosts say, each of which can be used.
-    fn probes(&self) -> Result<Vec<Probe>, Vec<HostError>> {
-        let probes = all_or_errors(self.each(|ssh, host| {
-            let found = probe(ssh, host)?;
-            check(host, &found)?;
-            Ok(found)
-        }))?;
-        let hosts = self.hosts.hosts.iter();
+    /// What the shells of all hosts say, as far as they can be used.
+    fn probes(&self) -> Vec<Result<Probe, HostError>> {
+        self.each(&all(&self.hosts.hosts), probe_to_use)
+    }
+
+    /// That all hosts, and another one, are different machines.
+    fn expect_different(
+        &self,
+        probes: &[Probe],
+        other: Option<Identified<'_>>,
+    ) -> Result<(), Vec<HostError>> {
         let identities = probes.iter().map(|probe| probe.identity.as_ref());
-        expect_different(&hosts.zip(identities).collect::<Vec<_>>())?;
-        Ok(probes)
+        let hosts = self.hosts.hosts.iter().zip(identities);
+        expect_different(&hosts.chain(other).collect::<Vec<_>>())
     }
 
     /// The NATS server of the file, which can be used; nothing where messages go over ssh.
     fn server(&self) -> Result<Option<NatsServer>, Vec<HostError>> {
-        let Some(nats) = &self.hosts.nats else {
-            return Ok(None);
-        };
-        let (credentials, ca) = (nats.credentials.as_deref(), nats.ca.as_deref());
-        let server = NatsServer::read(&nats.address, credentials, ca);
-        let usable = server.and_then(|server| check_nats(&server).map(|()| server));
-        let place = format!("NATS server {}", nats.address.place());
-        let usable = usable.map_err(|error| vec![HostError::of_server(place, error)]);
-        usable.map(Some)
+        match &self.hosts.nats {
+            None => Ok(None),
+            Some(NatsEntry::Running(running)) => {
+                let (credentials, ca) = (running.credentials.as_deref(), running.ca.as_deref());
+                let server = NatsServer::read(&running.addresses, credentials, ca);
+                let usable = server.and_then(|server| check_nats(&server).map(|()| server));
+                let usable = usable.map_err(|error| {
+                    let places = running.addresses.iter().map(NatsAddress::place);
+                    let places = places.collect::<Vec<_>>().join(", ");
+                    vec![HostError::of_server(format!("NATS server {places}"), error)]
+                });
+                usable.map(Some)
+            }
+            Some(NatsEntry::Own(own)) => usable_server(own).map(Some).map_err(|error| vec![error]),
+        }
     }
 
     /// The agents of these hosts of the file, to perform trials; each must be this very build. An
@@ -163,9 +212,7 @@ impl<'a> Fleet<'a> {
     /// What stands against the hosts or their NATS server, at least one error.
     pub fn agents(&self, seen: SeenHosts<'a>) -> Result<Vec<RemoteAgent<'a>>, Vec<HostError>> {
         let server = self.server()?;
-        let ssh = Ssh {
-            config: self.hosts.ssh_config.as_deref(),
-        };
+        let ssh = self.ssh();
         let hosts = seen.0.into_iter();
         let agents = hosts.map(|(host, probe)| self.agent(&ssh, host, &probe, server.as_ref()));
         all_or_errors(agents.collect())
@@ -213,34 +260,53 @@ impl<'a> Fleet<'a> {
 
     /// How every host stands; nothing is changed.
     pub fn status(&self) -> Vec<Result<HostStatus, HostError>> {
-        self.each(|ssh, host| {
-            let found = probe(ssh, host)?;
-            check(host, &found)?;
+        let own = self.hosts.own_server();
+        self.each(&self.hosts.machines(), |ssh, host| {
+            let found = probe_to_use(ssh, host)?;
             if found.digest.is_none() {
                 return Ok(status(host, HostState::Absent, None));
             }
             let agent = RemoteAgent::connect(ssh, host, None)?;
+            let own = own.filter(|own| own.host.name == host.name);
+            let process = agent.hello().server;
             let state = match agent.hello() {
                 hello if hello.build != self.build => HostState::OtherBuild,
                 hello if hello.busy => HostState::Busy,
+                _ if own.is_some() && process.is_none() => HostState::NoServer,
                 _ => HostState::Ready,
             };
-            Ok(status(host, state, Some(&agent)))
+            Ok(HostStatus {
+                server: own.zip(process).map(|(own, process)| server(own, process)),
+                ..status(host, state, Some(&agent))
+            })
         })
     }
 
-    /// The end of each agent's log, at most so many bytes, in the order of the file.
-    pub fn logs(&self, most: u64) -> Vec<Result<(String, Vec<u8>), HostError>> {
-        self.each(|ssh, host| {
+    /// The end of each agent's log, at most so many bytes, in the order of the file, and that of
+    /// the NATS server that is started for this fleet.
+    pub fn logs(&self, most: u64) -> Vec<Result<HostLogs, HostError>> {
+        let own = self.hosts.own_server();
+        self.each(&self.hosts.machines(), |ssh, host| {
             expect_program(host, &probe(ssh, host)?)?;
-            let log = RemoteAgent::connect(ssh, host, None)?.log(most)?;
-            Ok((host.name.clone(), log))
+            let agent = RemoteAgent::connect(ssh, host, None)?;
+            let own = own.filter(|own| own.host.name == host.name);
+            Ok(HostLogs {
+                host: host.name.clone(),
+                server: own.map(|_| agent.server_log(most)).transpose()?,
+                agent: agent.log(most)?,
+            })
         })
     }
 
-    /// Remove from every host what runs left there, the program, and its directory.
+    /// Remove from every host what runs left there, the NATS server that was started, the program,
+    /// and its directory; and here the keys of that server.
     pub fn down(&self) -> Vec<Result<Removed, HostError>> {
-        self.each(|ssh, host| {
+        let own = self.hosts.own_server();
+        let _lock = match own.map(lock).transpose() {
+            Ok(lock) => lock,
+            Err(error) => return vec![Err(error)],
+        };
+        self.each(&self.hosts.machines(), |ssh, host| {
             let found = probe(ssh, host)?;
             let was_up = found.digest.is_some();
             let things = if was_up {
@@ -251,6 +317,10 @@ impl<'a> Fleet<'a> {
                 }
                 Vec::new()
             };
+            if let Some(own) = own.filter(|own| own.host.name == host.name) {
+                let removed = UserKeys::remove(&own.keys());
+                removed.map_err(|error| HostError::new(host, HostFault::OwnServer(error)))?;
+            }
             let host = host.name.clone();
             Ok(Removed {
                 host,
@@ -260,6 +330,18 @@ impl<'a> Fleet<'a> {
         })
     }
 
+    /// Bring up all hosts, which were looked at, with messages over `server` where there is one.
+    fn raise_all(
+        &self,
+        probes: &[Probe],
+        server: Option<&NatsServer>,
+    ) -> Result<Vec<HostStatus>, Vec<HostError>> {
+        let hosts: Vec<_> = self.hosts.hosts.iter().zip(probes).collect();
+        all_or_errors(self.each_with(&hosts, |ssh, host, probe| {
+            self.raise(ssh, host, probe, server)
+        }))
+    }
+
     fn raise(
         &self,
         ssh: &Ssh<'_>,
@@ -267,10 +349,7 @@ impl<'a> Fleet<'a> {
         probe: &Probe,
         server: Option<&NatsServer>,
     ) -> Result<HostStatus, HostError> {
-        let copied = probe.digest.as_ref() != Some(&self.build.digest);
-        if copied {
-            copy(ssh, host, &self.program, &self.build)?;
-        }
+        let copied = self.bring(ssh, host, probe)?;
         let agent = RemoteAgent::connect(ssh, host, server)?;
         agent.expect_build(&self.build)?;
         let state = if agent.hello().busy {
@@ -284,35 +363,143 @@ impl<'a> Fleet<'a> {
         })
     }
 
-    /// Do `work` for every host, each in a thread of its own.
-    fn each<T: Send>(
+    /// Bring up the host of an own NATS server, and the server.
+    fn raise_server(
         &self,
-        work: impl Fn(&Ssh<'_>, &HostEntry) -> Result<T, HostError> + Sync,
-    ) -> Vec<Result<T, HostError>> {
-        let nothing = vec![(); self.hosts.hosts.len()];
-        self.each_with(&nothing, |ssh, host, ()| work(ssh, host))
+        ssh: &Ssh<'_>,
+        own: &OwnServer,
+        probe: &Probe,
+        step: Step,
+    ) -> Result<(HostStatus, NatsServer), HostError> {
+        let fault = |error| HostError::new(&own.host, HostFault::OwnServer(error));
+        let listen = listen(own)?;
+        let copied = self.bring(ssh, &own.host, probe)?;
+        let agent = RemoteAgent::connect(ssh, &own.host, None)?;
+        agent.expect_build(&self.build)?;
+        let (keys, files) = match step {
+            Step::Leave(keys) | Step::StartAgain(keys) => (keys, None),
+            Step::Begin => {
+                let (keys, files) = UserKeys::make(listen).map_err(fault)?;
+                // First: no server is to run whose keys no one has.
+                keys.write(&own.keys()).map_err(fault)?;
+                (keys, Some(files))
+            }
+        };
+        let process = agent.serve(files)?;
+        let nats = keys.server(listen);
+        check_nats(&nats).map_err(fault)?;
+        let status = HostStatus {
+            copied,
+            server: Some(server(own, process)),
+            ..status(&own.host, HostState::Ready, Some(&agent))
+        };
+        Ok((status, nats))
     }
 
-    /// Do `work` for every host with what is known of it.
+    /// Copy the program to a host, where another or none is; whether it was copied.
+    fn bring(&self, ssh: &Ssh<'_>, host: &HostEntry, probe: &Probe) -> Result<bool, HostError> {
+        let other = probe.digest.as_ref() != Some(&self.build.digest);
+        if other {
+            copy(ssh, host, &self.program, &self.build)?;
+        }
+        Ok(other)
+    }
+
+    fn ssh(&self) -> Ssh<'a> {
+        Ssh {
+            config: self.hosts.ssh_config.as_deref(),
+        }
+    }
+
+    /// Do `work` for these hosts, each in a thread of its own.
+    fn each<T: Send>(
+        &self,
+        hosts: &[&HostEntry],
+        work: impl Fn(&Ssh<'_>, &HostEntry) -> Result<T, HostError> + Sync,
+    ) -> Vec<Result<T, HostError>> {
+        let hosts: Vec<_> = hosts.iter().map(|host| (*host, &())).collect();
+        self.each_with(&hosts, |ssh, host, ()| work(ssh, host))
+    }
+
+    /// Do `work` for these hosts with what is known of each.
     fn each_with<K: Sync, T: Send>(
         &self,
-        known: &[K],
+        hosts: &[(&HostEntry, &K)],
         work: impl Fn(&Ssh<'_>, &HostEntry, &K) -> Result<T, HostError> + Sync,
     ) -> Vec<Result<T, HostError>> {
-        let ssh = Ssh {
-            config: self.hosts.ssh_config.as_deref(),
-        };
-        let (ssh, work) = (&ssh, &work);
+        let (ssh, work) = (&self.ssh(), &work);
         thread::scope(|scope| {
-            let hosts = self.hosts.hosts.iter().zip(known);
-            let threads: Vec<_> = hosts
-                .map(|(host, known)| scope.spawn(move || work(ssh, host, known)))
-                .collect();
-            let results = threads.into_iter().zip(&self.hosts.hosts);
+            let threads = hosts.iter().map(|(host, known)| {
+                let (host, known) = (*host, *known);
+                scope.spawn(move || work(ssh, host, known))
+            });
+            let threads: Vec<_> = threads.collect();
+            let results = threads.into_iter().zip(hosts);
             results
-                .map(|(thread, host)| thread.join().unwrap_or_else(|_| Err(panicked(host))))
+                .map(|(thread, (host, _))| thread.join().unwrap_or_else(|_| Err(panicked(host))))
                 .collect()
         })
+    }
+}
+
+/// Look at a host that is to be used.
+fn probe_to_use(ssh: &Ssh<'_>, host: &HostEntry) -> Result<Probe, HostError> {
+    let found = probe(ssh, host)?;
+    check(host, &found)?;
+    Ok(found)
+}
+
+/// An own NATS server that runs, with the keys that are here.
+fn usable_server(own: &OwnServer) -> Result<NatsServer, HostError> {
+    let fault = |error| HostError::new(&own.host, HostFault::OwnServer(error));
+    let keys = own.keys();
+    let Some(found) = UserKeys::read(&keys).map_err(fault)? else {
+        return Err(HostError::new(&own.host, HostFault::NoKeys { keys }));
+    };
+    let server = found.server(listen(own)?);
+    check_nats(&server).map_err(fault)?;
+    Ok(server)
+}
+
+/// Lock the hosts file while its NATS server is started or removed: two who do so at the same
+/// moment would make different keys.
+fn lock(own: &OwnServer) -> Result<File, HostError> {
+    let file = File::open(&own.hosts_file).and_then(|file| file.lock().map(|()| file));
+    file.map_err(|source| {
+        let path = own.hosts_file.display().to_string();
+        let error = NatsError::File { path, source };
+        HostError::new(&own.host, HostFault::OwnServer(error))
+    })
+}
+
+fn server(own: &OwnServer, process: u32) -> ServerStatus {
+    let address = NatsAddress {
+        tls: true,
+        host: own.host.address.clone(),
+        port: own.port,
+    };
+    ServerStatus {
+        url: format!("tls://{}", address.place()),
+        process,
+    }
+}
+
+fn all(hosts: &[HostEntry]) -> Vec<&HostEntry> {
+    hosts.iter().collect()
+}
+
+/// Both results, or the errors of both.
+fn both<A, B>(
+    first: Result<A, Vec<HostError>>,
+    second: Result<B, Vec<HostError>>,
+) -> Result<(A, B), Vec<HostError>> {
+    match (first, second) {
+        (Ok(first), Ok(second)) => Ok((first, second)),
+        (Err(errors), Ok(_)) | (Ok(_), Err(errors)) => Err(errors),
+        (Err(mut errors), Err(more)) => {
+            errors.extend(more);
+            Err(errors)
+        }
     }
 }
 
@@ -347,6 +534,7 @@ fn status(host: &HostEntry, state: HostState, agent: Option<&RemoteAgent<'_>>) -
         copied: false,
         agent: agent.map(|agent| agent.hello().clone()),
         clock: agent.and_then(RemoteAgent::clock),
+        server: None,
     }
 }
 

@@ -17,6 +17,7 @@ mod guests_trial;
 mod hosts;
 mod local_driver;
 mod message;
+mod own_server;
 mod probe;
 mod relay;
 mod remote;
@@ -29,11 +30,13 @@ pub use carry::CarryError;
 pub use checks::Lent;
 pub use clock::{ClockOffset, RoundTrip};
 pub use error::{FleetError, HostError, HostFault};
-pub use fleet::{Fleet, HostState, HostStatus, Removed};
+pub use fleet::{Fleet, HostLogs, HostState, HostStatus, Removed, ServerStatus};
 pub use hosts::{
-    HostEntry, HostsFile, HostsProblem, HostsProblems, MOST_HOSTS, NatsEntry, SSH_PORT,
+    HostEntry, HostsFile, HostsProblem, HostsProblems, MOST_HOSTS, NatsEntry, OwnServer,
+    RunningServer, SSH_PORT,
 };
 pub use local_driver::LocalDriver;
 pub use message::{Build, Hello, KindCheck, LEASE};
+pub use own_server::ServeError;
 pub use remote::RemoteAgent;
 pub use roles::{SeenHosts, expect_one_role};

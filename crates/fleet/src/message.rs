@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::{
     bus::{Bus, BusError, Frame, Session},
     clock::ClockOffset,
+    own_server::ServerFiles,
 };
 
 /// An agent that hears nothing for so long ends the load, removes its guests and ends itself.
@@ -34,7 +35,18 @@ pub(crate) enum Order {
         /// Most bytes of it.
         most: u64,
     },
-    /// Remove what earlier runs left on this host, then the program and its directory.
+    /// Start a NATS server, unless it runs.
+    Serve {
+        /// Its files; those that are there where there are none.
+        files: Option<Box<ServerFiles>>,
+    },
+    /// Give the end of its log.
+    ServerLog {
+        /// Most bytes of it.
+        most: u64,
+    },
+    /// Remove what earlier runs left on this host and the NATS server, then the program and its
+    /// directory.
     Remove,
     /// Perform a trial of this run.
     Trial {
@@ -121,11 +133,16 @@ pub(crate) enum Answer {
         /// The time there, microseconds since 1970.
         time_us: i64,
     },
-    /// The end of its log is the body.
+    /// The end of a log is the body.
     Log,
+    /// The NATS server runs.
+    Serving {
+        /// The number of its process.
+        process: u32,
+    },
     /// What was removed, in words; the agent ends.
     Removed {
-        /// Guests, networks and mounts of earlier runs.
+        /// Guests, networks and mounts of earlier runs, and a NATS server.
         things: Vec<String>,
     },
     /// A trial was performed, well or not; the body is the store that holds its record.
@@ -191,6 +208,8 @@ pub struct Hello {
     pub cleaned: Vec<String>,
     /// Whether another controller has the agent of this host.
     pub busy: bool,
+    /// The process of the NATS server that was started there, where it runs.
+    pub server: Option<u32>,
 }
 
 /// Whether a kind of guest can be made on a host.

@@ -24,7 +24,8 @@ use crate::{
     guests_trial::{AwaitedStart, HandedParts},
     hosts::HostEntry,
     message::{Answer, Build, DriveOrder, DriverPlace, Hello, LEASE, Order, read, send},
-    ssh::{Connection, Ssh, quoted},
+    own_server::ServerFiles,
+    ssh::{Connection, Ssh, as_agent, quoted},
 };
 
 /// How long an agent may take to begin, the connection included.
@@ -196,9 +197,29 @@ impl<'a> RemoteAgent<'a> {
 
     /// The end of its log.
     pub(crate) fn log(&self, most: u64) -> Result<Vec<u8>, HostError> {
-        match self.state().ask(self.host, &Order::Log { most }, BEGIN)? {
+        self.ask_for_log(&Order::Log { most })
+    }
+
+    /// The end of the log of the NATS server that it started.
+    pub(crate) fn server_log(&self, most: u64) -> Result<Vec<u8>, HostError> {
+        self.ask_for_log(&Order::ServerLog { most })
+    }
+
+    fn ask_for_log(&self, order: &Order) -> Result<Vec<u8>, HostError> {
+        match self.state().ask(self.host, order, BEGIN)? {
             (Answer::Log, log) => Ok(log),
             (other, _) => Err(unexpected(self.host, other)),
+        }
+    }
+
+    /// Have it start a NATS server with these files, or those that are there, unless it runs; the
+    /// number of its process.
+    pub(crate) fn serve(&self, files: Option<ServerFiles>) -> Result<u32, HostError> {
+        let files = files.map(Box::new);
+        let order = Order::Serve { files };
+        match self.state().ask(self.host, &order, BEGIN)?.0 {
+            Answer::Serving { process } => Ok(process),
+            other => Err(unexpected(self.host, other)),
         }
     }
 
@@ -383,8 +404,7 @@ fn refused_or_lost(error: HostError) -> RemoteError {
     }
 }
 
-/// How the agent is started. Tools of administrators are looked for as well, which a shell without
-/// a terminal leaves out.
+/// How the agent is started.
 fn command(host: &HostEntry, dials: bool) -> String {
     let mut words = vec![quoted(&host.program()), "agent".to_owned()];
     if dials {
@@ -398,16 +418,7 @@ fn command(host: &HostEntry, dials: bool) -> String {
     if let Some(memory) = host.memory_mib {
         words.extend(["--memory-mib".to_owned(), memory.to_string()]);
     }
-    // Root needs none, and may not have it.
-    let sudo = match host.sudo {
-        true => "s=; [ \"$(id -u)\" = 0 ] || s=\"sudo -n\"; exec $s",
-        false => "exec",
-    };
-    let script = format!(
-        "PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; export PATH; {sudo} {}",
-        words.join(" ")
-    );
-    format!("exec sh -c {}", quoted(&script))
+    as_agent(host, &words.join(" "))
 }
 
 /// An answer to another question, or that it cannot be given.

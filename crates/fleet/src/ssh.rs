@@ -253,6 +253,19 @@ fn classified(what: &'static str, words: &str, code: Option<i32>) -> HostFault {
     }
 }
 
+/// A command as the agent of a host runs it: by root where the host says so. Tools of
+/// administrators are looked for as well, which a shell without a terminal leaves out.
+pub(crate) fn as_agent(host: &HostEntry, command: &str) -> String {
+    // Root needs no sudo, and may not have it.
+    let sudo = match host.sudo {
+        true => "s=; [ \"$(id -u)\" = 0 ] || s=\"sudo -n\"; exec $s",
+        false => "exec",
+    };
+    let script =
+        format!("PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; export PATH; {sudo} {command}");
+    format!("exec sh -c {}", quoted(&script))
+}
+
 /// A text as one word of a shell.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))

@@ -48,7 +48,10 @@ pub use api::{
 pub use audit::OrderAudit;
 pub use definition::Stack;
 pub use error::StackError;
-pub use http_server::{NoTls, ServerCertificate, ServerError, StopSignal};
+pub use http_server::{
+    NoRandomNumbers, NoTls, ServerCertificate, ServerError, SignedPair, StopSignal,
+    signed_by_own_authority,
+};
 pub use open::{OpenStack, open, open_part, open_without_database};
 pub use service::Service;
 pub use supervised::SupervisedService;

@@ -275,15 +275,46 @@ impl PretendHosts {
 
     /// A NATS server in the controller's namespace, with these lines in its configuration.
     pub fn nats_server(&self, more: &str) -> NatsServer {
-        let config = self.path("nats.conf");
-        fs::write(&config, format!("listen: \"{NATS}\"\n{more}\n")).expect("written");
+        self.nats_server_at(NATS, more)
+    }
+
+    /// The same at another address and port of that namespace.
+    pub fn nats_server_at(&self, place: &str, more: &str) -> NatsServer {
+        self.start_nats_server(&self.controller, place, more)
+    }
+
+    /// A NATS server of someone else on a pretend host.
+    pub fn nats_server_on(&self, number: usize, port: u16) -> NatsServer {
+        let place = format!("{}:{port}", address(number));
+        self.start_nats_server(&self.hosts[number], &place, "")
+    }
+
+    fn start_nats_server(&self, within: &Namespace, place: &str, more: &str) -> NatsServer {
+        let config = self.path(&format!("nats-{place}.conf"));
+        fs::write(&config, format!("listen: \"{place}\"\n{more}\n")).expect("written");
         let mut server = NatsServer {
-            net: self.controller.net(),
+            net: within.net(),
+            place: place.replace(':', "/"),
             config,
             child: None,
         };
         server.begin();
         server
+    }
+
+    /// Let a shell script be what a host has for the program `nats-server`, or nothing that can be
+    /// run; with none it has its own again.
+    pub fn replace_nats_server(&self, number: usize, script: Option<&str>) {
+        let Some(script) = script else {
+            self.hosts[number].run_with_mounts(&["umount", NATS_PROGRAM]);
+            return;
+        };
+        let path = self.path("nats-server");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
+        let mode = if script.is_empty() { 0o644 } else { 0o755 };
+        fs::set_permissions(&path, Permissions::from_mode(mode)).expect("set");
+        let path = path.display().to_string();
+        self.hosts[number].run_with_mounts(&["mount", "--bind", &path, NATS_PROGRAM]);
     }
 
     /// Write a hosts file with these entries, and give its path.
@@ -352,10 +383,14 @@ impl PretendHosts {
 
 /// Where the NATS server is.
 pub const NATS: &str = "10.77.0.1:4222";
+/// The server's program, as Debian has it.
+const NATS_PROGRAM: &str = "/usr/sbin/nats-server";
 
 /// A NATS server that ends with its test.
 pub struct NatsServer {
     net: String,
+    /// Address and port, with a slash between them.
+    place: String,
     config: PathBuf,
     child: Option<Child>,
 }
@@ -371,7 +406,7 @@ impl NatsServer {
             .spawn()
             .expect("nsenter starts");
         self.child = Some(child);
-        let place = NATS.replace(':', "/");
+        let place = &self.place;
         let script = format!(
             "for try in $(seq 200); do if exec 3<>/dev/tcp/{place}; then exit 0; fi; sleep 0.05; \
              done 2>/dev/null; exit 1"

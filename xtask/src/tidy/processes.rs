@@ -3,13 +3,15 @@
 //! its reason.
 
 /// Files that may call `Command::new`.
-const PLACES: [&str; 6] = [
+const PLACES: [&str; 7] = [
     // The one way itself.
     "crates/host/src/bound_command.rs",
     // A guest outlives the thread that starts it; it carries the run's label.
     "crates/guest/src/kinds/bare/guest.rs",
     // So does a run's own libvirt.
     "crates/guest/src/kinds/vm/libvirtd.rs",
+    // The NATS server of a fleet lives until `fleet down`; its command line tells whose it is.
+    "crates/fleet/src/own_server/process.rs",
     // Inside a guest: its first process, which ends with the guest.
     "crates/guest/src/kinds/vm/agent.rs",
     // Inside a guest: the services below its supervisor.

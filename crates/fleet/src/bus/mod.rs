@@ -15,7 +15,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(crate) use self::nats::{End, NatsServer, Session, check as check_nats};
+pub(crate) use self::nats::{
+    End, NATS_PORT, NatsServer, Session, check as check_nats, is_recent, new_seed, public_key,
+};
 pub use self::{
     channel::in_process,
     frame::{Frame, MOST_BODY, MOST_HEAD},

@@ -4,9 +4,13 @@
 //! ssh_config = "ssh.conf"      # read by ssh instead of the user's own
 //!
 //! [nats]                       # messages go over this server, not over ssh
-//! url = "tls://bus.example.org:4222"
+//! url = "tls://bus.example.org:4222"   # or a list: the servers of a cluster
 //! credentials = "fleet.nk"     # the seed of an nkey, or JWT and seed
 //! ca = "ca.pem"                # certificates that sign the server's
+//!
+//! [nats.host]                  # instead of these three: a server that is started
+//! name = "b"                   # on this host, which then does nothing else
+//! port = 4222
 //!
 //! [[host]]
 //! name = "a"
@@ -20,6 +24,7 @@
 //! directory = "/srv/rookery"   # where the program and what it makes lie
 //! ```
 
+mod nats;
 mod problem;
 mod read;
 
@@ -32,6 +37,8 @@ use crate::bus::NatsAddress;
 pub const MOST_HOSTS: usize = 256;
 /// The port of ssh.
 pub const SSH_PORT: u16 = 22;
+/// What follows the name of a hosts file in that of the file with the keys of its NATS server.
+const KEYS: &str = ".keys";
 
 /// The machines of a hosts file, at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,19 +47,50 @@ pub struct HostsFile {
     pub ssh_config: Option<PathBuf>,
     /// The server that messages go over; they go over ssh where there is none.
     pub nats: Option<NatsEntry>,
-    /// The hosts, with names that differ.
+    /// The hosts, with names that differ: at least one. That of an own NATS server is not among
+    /// them.
     pub hosts: Vec<HostEntry>,
 }
 
-/// A NATS server, and the files that belong to it.
+/// The NATS server that messages go over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NatsEntry {
-    /// Where it is, for the controller and for every host.
-    pub address: NatsAddress,
+pub enum NatsEntry {
+    /// It runs already.
+    Running(RunningServer),
+    /// It is started for this fleet.
+    Own(Box<OwnServer>),
+}
+
+/// A NATS server or cluster that runs, and the files that belong to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningServer {
+    /// Where its servers are, for the controller and for every host: at least one, and all
+    /// encrypted or none.
+    pub addresses: Vec<NatsAddress>,
     /// A file with the seed of an nkey, or with a JWT and a seed.
     pub credentials: Option<PathBuf>,
     /// A file of certificates as PEM, one of which signs the server's.
     pub ca: Option<PathBuf>,
+}
+
+/// A NATS server that is started for this fleet alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnServer {
+    /// Where it runs.
+    pub host: HostEntry,
+    /// The port that it listens on.
+    pub port: u16,
+    /// The hosts file, which is locked while the server is started or removed.
+    pub(crate) hosts_file: PathBuf,
+}
+
+impl OwnServer {
+    /// The file with the keys of its users: beside the hosts file.
+    pub(crate) fn keys(&self) -> PathBuf {
+        let mut name = self.hosts_file.clone().into_os_string();
+        name.push(KEYS);
+        name.into()
+    }
 }
 
 /// A machine, and how it is reached.
@@ -86,6 +124,21 @@ impl HostsFile {
     /// All problems of the file, each with its line and its help.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, HostsProblems> {
         read::parse(file_name, text)
+    }
+
+    /// The NATS server that is started for this fleet, where the file asks for one.
+    #[must_use]
+    pub fn own_server(&self) -> Option<&OwnServer> {
+        match &self.nats {
+            Some(NatsEntry::Own(own)) => Some(own),
+            Some(NatsEntry::Running(_)) | None => None,
+        }
+    }
+
+    /// All machines: the hosts, and that of an own NATS server.
+    pub(crate) fn machines(&self) -> Vec<&HostEntry> {
+        let server = self.own_server().map(|own| &own.host);
+        self.hosts.iter().chain(server).collect()
     }
 }
 

@@ -11,8 +11,10 @@ use rookery_host::parse_cpu_list;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{HostEntry, HostsFile, HostsProblem, HostsProblems, MOST_HOSTS, NatsEntry, SSH_PORT};
-use crate::bus::NatsAddress;
+use super::{
+    HostEntry, HostsFile, HostsProblem, HostsProblems, MOST_HOSTS, SSH_PORT,
+    nats::{RawNats, read_nats},
+};
 
 /// Most bytes of a hosts file.
 const MOST_BYTES: usize = 1 << 20;
@@ -34,17 +36,9 @@ fn default_directory(user: Option<&str>) -> String {
 #[serde(deny_unknown_fields)]
 struct RawFile {
     ssh_config: Option<Spanned<String>>,
-    nats: Option<RawNats>,
+    nats: Option<Spanned<RawNats>>,
     #[serde(default)]
     host: Vec<Spanned<RawHost>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawNats {
-    url: Spanned<String>,
-    credentials: Option<Spanned<String>>,
-    ca: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -78,24 +72,17 @@ pub(super) fn parse(file_name: &str, text: &str) -> Result<HostsFile, HostsProbl
         Err(error) => {
             let help = "a hosts file is TOML: `[[host]]` with `name`, `address`, and perhaps \
                         `user`, `port`, `jump`, `sudo`, `cpus`, `memory_mib`, `directory`; above \
-                        them `ssh_config` and `[nats]` with `url`, `credentials`, `ca`";
+                        them `ssh_config` and `[nats]` with `url`, `credentials`, `ca`, or \
+                        `[nats.host]` with `name`, `port`";
             problems.add(&error.span().unwrap_or(0..0), error.message(), help);
             return Err(HostsProblems(problems.found));
         }
     };
-    let hosts = read_hosts(&raw, &mut problems);
-    let path = |path: &Option<Spanned<String>>| {
-        let path = path.as_ref();
-        path.map(|path| beside(file_name, path.get_ref()))
-    };
-    let ssh_config = path(&raw.ssh_config);
-    let nats = raw.nats.as_ref().and_then(|nats| {
-        Some(NatsEntry {
-            address: read_address(nats, &mut problems)?,
-            credentials: path(&nats.credentials),
-            ca: path(&nats.ca),
-        })
-    });
+    let mut hosts = read_hosts(&raw, &mut problems);
+    let ssh_config = raw.ssh_config.as_ref();
+    let ssh_config = ssh_config.map(|path| beside(file_name, path.get_ref()));
+    let nats = raw.nats.as_ref();
+    let nats = nats.and_then(|nats| read_nats(nats, &mut hosts, &mut problems));
     if problems.found.is_empty() {
         Ok(HostsFile {
             ssh_config,
@@ -107,7 +94,7 @@ pub(super) fn parse(file_name: &str, text: &str) -> Result<HostsFile, HostsProbl
     }
 }
 
-fn beside(file_name: &str, path: &str) -> PathBuf {
+pub(super) fn beside(file_name: &str, path: &str) -> PathBuf {
     Path::new(file_name)
         .parent()
         .unwrap_or(Path::new(""))
@@ -115,14 +102,14 @@ fn beside(file_name: &str, path: &str) -> PathBuf {
 }
 
 /// The problems of one file.
-struct Problems<'a> {
-    file: &'a str,
+pub(super) struct Problems<'a> {
+    pub(super) file: &'a str,
     text: &'a str,
     found: Vec<HostsProblem>,
 }
 
 impl Problems<'_> {
-    fn add(&mut self, at: &Range<usize>, message: impl Into<String>, help: &str) {
+    pub(super) fn add(&mut self, at: &Range<usize>, message: impl Into<String>, help: &str) {
         let before = self.text.as_bytes().get(..at.start).unwrap_or_default();
         self.found.push(HostsProblem {
             message: outside_text(&message.into()),
@@ -139,27 +126,6 @@ impl Problems<'_> {
             self.add(&text.span(), message, help);
         }
     }
-}
-
-fn read_address(nats: &RawNats, problems: &mut Problems<'_>) -> Option<NatsAddress> {
-    let address = NatsAddress::parse(nats.url.get_ref());
-    let help = "write `tls://HOST:PORT`, or `nats://HOST:PORT` for a server without TLS; no user, no \
-                password: who we are says `credentials`";
-    let Some(address) = address else {
-        // What was written may hold a password.
-        problems.add(
-            &nats.url.span(),
-            "`url` is no address of a NATS server",
-            help,
-        );
-        return None;
-    };
-    if address.tls && nats.ca.is_none() {
-        let help = "name the certificates that sign the server's: `ca = \"ca.pem\"`; Debian has those \
-                    of public authorities in /etc/ssl/certs/ca-certificates.crt";
-        problems.add(&nats.url.span(), "`tls://` needs `ca`", help);
-    }
-    Some(address)
 }
 
 fn read_hosts(raw: &RawFile, problems: &mut Problems<'_>) -> Vec<HostEntry> {
@@ -224,7 +190,7 @@ fn read_host(raw: &RawHost, problems: &mut Problems<'_>) -> HostEntry {
     HostEntry {
         name: name.get_ref().clone(),
         address: raw.address.get_ref().clone(),
-        port: read_port(raw.port.as_ref(), problems),
+        port: read_port(raw.port.as_ref(), SSH_PORT, problems),
         jump: raw.jump.as_ref().map(|jump| jump.get_ref().clone()),
         sudo: raw.sudo,
         cpus: read_cpus(raw.cpus.as_ref(), problems),
@@ -253,15 +219,20 @@ fn read_directory(raw: &RawHost, user: Option<&str>, problems: &mut Problems<'_>
     text.to_owned()
 }
 
-fn read_port(port: Option<&Spanned<i64>>, problems: &mut Problems<'_>) -> u16 {
+/// A port; `usual` where there is none.
+pub(super) fn read_port(
+    port: Option<&Spanned<i64>>,
+    usual: u16,
+    problems: &mut Problems<'_>,
+) -> u16 {
     let Some(port) = port else {
-        return SSH_PORT;
+        return usual;
     };
     let read = u16::try_from(*port.get_ref()).ok().filter(|port| *port > 0);
     read.unwrap_or_else(|| {
         let message = format!("{} is no port", port.get_ref());
         problems.add(&port.span(), message, "write 1 to 65535");
-        SSH_PORT
+        usual
     })
 }
 
@@ -330,25 +301,6 @@ mod tests {
         assert_eq!(host.memory_mib, Some(4096));
         assert_eq!(host.program(), "/srv/rookery/rookery");
         assert_eq!(host.destination(), "lab@fe80::1%eth0");
-    }
-
-    #[test]
-    fn a_nats_server_is_read_and_checked() {
-        let host = "[[host]]\nname = \"a\"\naddress = \"b\"\n";
-        let parse = |nats: &str| HostsFile::parse("dir/h.toml", &format!("[nats]\n{nats}\n{host}"));
-        let file = parse("url = \"nats://192.0.2.1\"\ncredentials = \"fleet.nk\"").expect("right");
-        let nats = file.nats.expect("a server");
-        assert_eq!(nats.address.place(), "192.0.2.1:4222");
-        assert_eq!(nats.credentials.as_deref(), Some(Path::new("dir/fleet.nk")));
-        for (wrong, words) in [
-            ("url = \"192.0.2.1\"", "no address of a NATS server"),
-            ("url = \"tls://192.0.2.1\"", "needs `ca`"),
-        ] {
-            let problems = parse(wrong).expect_err("wrong").0;
-            assert_eq!((problems.len(), problems[0].line), (1, 2), "{problems:?}");
-            assert!(problems[0].message.contains(words), "{problems:?}");
-        }
-        assert!(parse("password = \"x\"").is_err());
     }
 
     #[test]

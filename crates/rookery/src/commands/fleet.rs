@@ -126,15 +126,22 @@ fn status(args: &FleetArgs) -> Result<Code, Failure> {
 fn logs(args: &FleetLogsArgs) -> Result<Code, Failure> {
     let hosts = hosts(&args.hosts)?;
     let (logs, errors) = apart(fleet(&hosts)?.logs(args.bytes));
-    for (host, log) in logs {
-        let lines = String::from_utf8_lossy(&log);
-        let lines = lines
-            .lines()
-            .map(|line| format!("{host}: {}", output::printable(line)));
-        output::result(lines.collect::<Vec<_>>().join("\n"));
+    for host in logs {
+        print_log(&host.host, &host.agent);
+        if let Some(log) = &host.server {
+            print_log(&format!("{} nats-server", host.host), log);
+        }
     }
     remark_on_errors(&errors);
     Ok(code_of(&errors))
+}
+
+/// Each line with whose it is.
+fn print_log(whose: &str, log: &[u8]) {
+    let text = String::from_utf8_lossy(log);
+    let lines = text.lines();
+    let lines = lines.map(|line| format!("{whose}: {}", output::printable(line)));
+    output::result(lines.collect::<Vec<_>>().join("\n"));
 }
 
 fn down(args: &FleetArgs) -> Result<Code, Failure> {
@@ -205,7 +212,13 @@ fn table(hosts: &[HostStatus]) -> String {
         "host", "address", "state", "program", "kernel", "CPUs", "memory", "guests", "clock",
     ];
     let rows = hosts.iter().map(row).collect();
-    Table::new(heads.map(str::to_owned).to_vec(), rows).render(output::width())
+    let table = Table::new(heads.map(str::to_owned).to_vec(), rows).render(output::width());
+    let servers = hosts.iter().filter_map(|host| {
+        let server = host.server.as_ref()?;
+        let (name, url, process) = (&host.host, &server.url, server.process);
+        Some(format!("\nNATS server on {name}: {url}, process {process}"))
+    });
+    table + &servers.collect::<String>()
 }
 
 fn row(host: &HostStatus) -> Vec<String> {
@@ -216,6 +229,7 @@ fn row(host: &HostStatus) -> Vec<String> {
         HostState::Busy => "busy",
         HostState::OtherBuild => "other build",
         HostState::Absent => "not up",
+        HostState::NoServer => "no NATS server",
     };
     let program = of_agent(&|agent| {
         let copied = if host.copied { ", copied" } else { "" };

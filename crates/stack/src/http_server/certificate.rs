@@ -1,5 +1,5 @@
-//! A certificate that a server makes for itself: X.509 version 3 (RFC 5280), ECDSA on P-256 with
-//! SHA-256, signed by its own key, for one address.
+//! Certificates that are made here: X.509 version 3 (RFC 5280), ECDSA on P-256 with SHA-256. That of
+//! a server is for one address, and signed by its own key or by an authority made for it.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -12,8 +12,11 @@ use ring::{
 
 /// The name of whoever has such a certificate.
 pub(crate) const COMMON_NAME: &str = "rookery";
+/// The name of an authority that signs one certificate.
+const AUTHORITY_NAME: &str = "rookery authority";
 
 /// Tags of DER.
+const TRUTH: u8 = 0x01;
 const INTEGER: u8 = 0x02;
 const BITS: u8 = 0x03;
 const OCTETS: u8 = 0x04;
@@ -27,16 +30,49 @@ const EXTENSIONS: u8 = 0xa3;
 /// An address among the names of a subject.
 const ADDRESS: u8 = 0x87;
 
-/// `ecdsa-with-SHA256`, `ecPublicKey`, `prime256v1`, `commonName`, `subjectAltName`.
+/// `ecdsa-with-SHA256`, `ecPublicKey`, `prime256v1`, `commonName`, `subjectAltName`,
+/// `basicConstraints`.
 const ECDSA_SHA256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02];
 const EC_KEY: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
 const NAME_KIND: &[u8] = &[0x55, 0x04, 0x03];
 const OTHER_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
+const CONSTRAINTS: &[u8] = &[0x55, 0x1d, 0x13];
 
 /// From when to when it holds: a server has it for as long as it runs.
 const BEGIN: &[u8] = b"20000101000000Z";
 const END: &[u8] = b"21000101000000Z";
+
+/// A key, and itself in PKCS #8 as DER.
+struct Key {
+    pair: EcdsaKeyPair,
+    secret: Vec<u8>,
+}
+
+impl Key {
+    fn make(random: &SystemRandom) -> Result<Self, Unspecified> {
+        let kind = &ECDSA_P256_SHA256_ASN1_SIGNING;
+        let secret = EcdsaKeyPair::generate_pkcs8(kind, random)?;
+        let pair = EcdsaKeyPair::from_pkcs8(kind, secret.as_ref(), random);
+        Ok(Self {
+            pair: pair.map_err(|_| Unspecified)?,
+            secret: secret.as_ref().to_vec(),
+        })
+    }
+
+    /// A certificate that this key signs.
+    fn sign(&self, random: &SystemRandom, named: &[u8]) -> Result<Vec<u8>, Unspecified> {
+        let signature = self.pair.sign(random, named)?;
+        Ok(of(
+            SEQUENCE,
+            &[named, &algorithm(), &bits(signature.as_ref())],
+        ))
+    }
+
+    fn public(&self) -> &[u8] {
+        self.pair.public_key().as_ref()
+    }
+}
 
 /// A certificate and its key in PKCS #8, both DER.
 ///
@@ -44,13 +80,72 @@ const END: &[u8] = b"21000101000000Z";
 /// When the system gives no random numbers.
 pub(super) fn self_signed(address: IpAddr) -> Result<(Vec<u8>, Vec<u8>), Unspecified> {
     let random = SystemRandom::new();
-    let secret = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random)?;
-    let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, secret.as_ref(), &random)
-        .map_err(|_| Unspecified)?;
-    let named = to_be_signed(address, key.public_key().as_ref());
-    let signature = key.sign(&random, &named)?;
-    let certificate = of(SEQUENCE, &[&named, &algorithm(), &bits(signature.as_ref())]);
-    Ok((certificate, secret.as_ref().to_vec()))
+    let key = Key::make(&random)?;
+    let names = ToBeSigned {
+        number: 1,
+        issuer: COMMON_NAME,
+        subject: COMMON_NAME,
+        public_key: key.public(),
+        extension: address_extension(address),
+    };
+    Ok((key.sign(&random, &names.encoded())?, key.secret))
+}
+
+/// The certificate of a server for one address, and that of the authority that signed it and
+/// nothing else: no one has its key.
+///
+/// # Errors
+/// When the system gives no random numbers.
+pub fn signed_by_own_authority(address: IpAddr) -> Result<SignedPair, NoRandomNumbers> {
+    let made = || -> Result<SignedPair, Unspecified> {
+        let random = SystemRandom::new();
+        let (authority, server) = (Key::make(&random)?, Key::make(&random)?);
+        let own = ToBeSigned {
+            number: 1,
+            issuer: AUTHORITY_NAME,
+            subject: AUTHORITY_NAME,
+            public_key: authority.public(),
+            extension: authority_extension(),
+        };
+        let of_server = ToBeSigned {
+            number: 2,
+            issuer: AUTHORITY_NAME,
+            subject: COMMON_NAME,
+            public_key: server.public(),
+            extension: address_extension(address),
+        };
+        let own = authority.sign(&random, &own.encoded())?;
+        let signed = authority.sign(&random, &of_server.encoded())?;
+        Ok(SignedPair {
+            authority: pem("CERTIFICATE", &own),
+            certificate: pem("CERTIFICATE", &signed),
+            key: pem("PRIVATE KEY", &server.secret),
+        })
+    };
+    made().map_err(|_| NoRandomNumbers)
+}
+
+/// The system gives no random numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system gives no random numbers")]
+pub struct NoRandomNumbers;
+
+/// A certificate, its key, and the certificate of who signed it, as PEM files.
+#[derive(Clone)]
+pub struct SignedPair {
+    /// Whom those who connect must trust.
+    pub authority: String,
+    /// What the server shows.
+    pub certificate: String,
+    /// Its key: a secret.
+    pub key: String,
+}
+
+impl std::fmt::Debug for SignedPair {
+    /// The key is a secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SignedPair")
+    }
 }
 
 /// A certificate and its key as PEM files (RFC 7468), for a server that reads them. It is for the
@@ -90,41 +185,70 @@ fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{lines}-----END {label}-----\n")
 }
 
-fn to_be_signed(address: IpAddr, public_key: &[u8]) -> Vec<u8> {
+/// What is signed.
+struct ToBeSigned<'a> {
+    /// Its number, which differs among those of an issuer.
+    number: u8,
+    issuer: &'a str,
+    subject: &'a str,
+    public_key: &'a [u8],
+    /// What it is for.
+    extension: Vec<u8>,
+}
+
+impl ToBeSigned<'_> {
+    fn encoded(&self) -> Vec<u8> {
+        let validity = of(SEQUENCE, &[&of(TIME, &[BEGIN]), &of(TIME, &[END])]);
+        let key = {
+            let kind = of(SEQUENCE, &[&of(OBJECT, &[EC_KEY]), &of(OBJECT, &[P256])]);
+            of(SEQUENCE, &[&kind, &bits(self.public_key)])
+        };
+        of(
+            SEQUENCE,
+            &[
+                &of(VERSION, &[&of(INTEGER, &[&[2]])]),
+                &of(INTEGER, &[&[self.number]]),
+                &algorithm(),
+                &name(self.issuer),
+                &validity,
+                &name(self.subject),
+                &key,
+                &of(EXTENSIONS, &[&of(SEQUENCE, &[&self.extension])]),
+            ],
+        )
+    }
+}
+
+fn name(text: &str) -> Vec<u8> {
+    let kind = of(OBJECT, &[NAME_KIND]);
+    let value = of(UTF8, &[text.as_bytes()]);
+    let pair = of(SEQUENCE, &[&kind, &value]);
+    of(SEQUENCE, &[&of(SET, &[&pair])])
+}
+
+/// That it is for this address.
+fn address_extension(address: IpAddr) -> Vec<u8> {
     let octets = match address {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets().to_vec(),
     };
-    let name = {
-        let kind = of(OBJECT, &[NAME_KIND]);
-        let value = of(UTF8, &[COMMON_NAME.as_bytes()]);
-        let pair = of(SEQUENCE, &[&kind, &value]);
-        of(SEQUENCE, &[&of(SET, &[&pair])])
-    };
-    let validity = of(SEQUENCE, &[&of(TIME, &[BEGIN]), &of(TIME, &[END])]);
-    let key = {
-        let kind = of(SEQUENCE, &[&of(OBJECT, &[EC_KEY]), &of(OBJECT, &[P256])]);
-        of(SEQUENCE, &[&kind, &bits(public_key)])
-    };
-    let extensions = {
-        let names = of(SEQUENCE, &[&of(ADDRESS, &[&octets])]);
-        let extension = of(
-            SEQUENCE,
-            &[&of(OBJECT, &[OTHER_NAMES]), &of(OCTETS, &[&names])],
-        );
-        of(EXTENSIONS, &[&of(SEQUENCE, &[&extension])])
-    };
+    let names = of(SEQUENCE, &[&of(ADDRESS, &[&octets])]);
+    of(
+        SEQUENCE,
+        &[&of(OBJECT, &[OTHER_NAMES]), &of(OCTETS, &[&names])],
+    )
+}
+
+/// That it is of an authority; who does not understand this must refuse it.
+fn authority_extension() -> Vec<u8> {
+    let truth = of(TRUTH, &[&[0xff]]);
+    let constraints = of(SEQUENCE, &[&truth]);
     of(
         SEQUENCE,
         &[
-            &of(VERSION, &[&of(INTEGER, &[&[2]])]),
-            &of(INTEGER, &[&[1]]),
-            &algorithm(),
-            &name,
-            &validity,
-            &name,
-            &key,
-            &extensions,
+            &of(OBJECT, &[CONSTRAINTS]),
+            &truth,
+            &of(OCTETS, &[&constraints]),
         ],
     )
 }
@@ -194,26 +318,43 @@ mod tests {
         assert_eq!(head(258), [OCTETS, 0x82, 1, 2]);
     }
 
+    /// Whether who trusts `root` finds a certificate good for an address.
+    fn is_good(root: &CertificateDer<'_>, certificate: &CertificateDer<'_>, address: &str) -> bool {
+        let mut roots = RootCertStore::empty();
+        roots.add(root.clone().into_owned()).expect("read");
+        let provider = Arc::new(default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+            .build()
+            .expect("a verifier");
+        let name = ServerName::try_from(address.to_owned()).expect("a name");
+        let verified = verifier.verify_server_cert(certificate, &[], &name, &[], UnixTime::now());
+        verified.is_ok()
+    }
+
     #[test]
     fn who_trusts_it_finds_it_good_for_its_address_alone() {
         let address = IpAddr::from(Ipv4Addr::new(127, 77, 3, 1));
         let (certificate, _) = self_signed(address).expect("made");
         let certificate = CertificateDer::from(certificate);
-        let mut roots = RootCertStore::empty();
-        roots.add(certificate.clone()).expect("read");
-        let provider = Arc::new(default_provider());
-        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
-            .build()
-            .expect("a verifier");
-        let verified = |name: &str| {
-            let name = ServerName::try_from(name.to_owned()).expect("a name");
-            verifier.verify_server_cert(&certificate, &[], &name, &[], UnixTime::now())
+        assert!(is_good(&certificate, &certificate, "127.77.3.1"));
+        assert!(!is_good(&certificate, &certificate, "127.77.3.2"));
+    }
+
+    #[test]
+    fn an_authority_signs_one_certificate_and_no_other_does() {
+        let make = || {
+            let address = IpAddr::from(Ipv4Addr::new(192, 0, 2, 1));
+            let made = signed_by_own_authority(address).expect("made");
+            assert!(!format!("{made:?}").contains("KEY"));
+            assert!(PrivateKeyDer::from_pem_slice(made.key.as_bytes()).is_ok());
+            [made.authority, made.certificate].map(|pem| {
+                let read = CertificateDer::from_pem_slice(pem.as_bytes());
+                read.expect("a certificate")
+            })
         };
-        assert!(
-            verified("127.77.3.1").is_ok(),
-            "{:?}",
-            verified("127.77.3.1")
-        );
-        assert!(verified("127.77.3.2").is_err());
+        let ([authority, certificate], [other, _]) = (make(), make());
+        assert!(is_good(&authority, &certificate, "192.0.2.1"));
+        assert!(!is_good(&authority, &certificate, "192.0.2.2"));
+        assert!(!is_good(&other, &certificate, "192.0.2.1"));
     }
 }

@@ -13,6 +13,7 @@ mod tls;
 
 pub(crate) use body::FileBody;
 pub(crate) use certificate::{COMMON_NAME, PemPair};
+pub use certificate::{NoRandomNumbers, SignedPair, signed_by_own_authority};
 pub use error::ServerError;
 pub(crate) use message::{Answer, AnswerBody, Content, FullAnswer, HttpSite, Method, Request};
 #[cfg(test)]

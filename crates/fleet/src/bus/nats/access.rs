@@ -1,6 +1,6 @@
 //! Where a NATS server is, and how it is spoken to.
 
-use std::{fmt, fs, path::Path};
+use std::{fmt, fs, net::SocketAddr, path::Path};
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::NatsError;
 
 /// The port of NATS servers for clients.
-const NATS_PORT: u16 = 4222;
+pub(crate) const NATS_PORT: u16 = 4222;
 /// Most bytes of a host name.
 const MOST_HOST: usize = 253;
 
@@ -75,10 +75,12 @@ impl NatsAddress {
     }
 }
 
-/// A NATS server, and who we are there. It has a secret: it is never logged and never stored.
+/// A NATS server, or the servers of a cluster, and who we are there. It has a secret: it is never
+/// logged and never stored.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NatsServer {
-    pub(super) address: NatsAddress,
+    /// At least one; they are tried in this order.
+    pub(super) addresses: Vec<NatsAddress>,
     /// The seed or the credentials, as their file has them.
     pub(super) credentials: Option<String>,
     /// The certificates that sign the server's, as PEM.
@@ -86,12 +88,25 @@ pub(crate) struct NatsServer {
 }
 
 impl NatsServer {
-    /// Read the files that belong to an address.
+    /// An own server at this address, for the user with this seed.
+    pub(crate) fn encrypted(address: SocketAddr, seed: String, ca: String) -> Self {
+        Self {
+            addresses: vec![NatsAddress {
+                tls: true,
+                host: address.ip().to_string(),
+                port: address.port(),
+            }],
+            credentials: Some(seed),
+            ca: Some(ca),
+        }
+    }
+
+    /// Read the files that belong to these addresses.
     ///
     /// # Errors
     /// When one cannot be read.
     pub(crate) fn read(
-        address: &NatsAddress,
+        addresses: &[NatsAddress],
         credentials: Option<&Path>,
         ca: Option<&Path>,
     ) -> Result<Self, NatsError> {
@@ -102,15 +117,16 @@ impl NatsServer {
             })
         };
         Ok(Self {
-            address: address.clone(),
+            addresses: addresses.to_vec(),
             credentials: credentials.map(text).transpose()?,
             ca: ca.map(text).transpose()?,
         })
     }
 
-    /// Host and port.
+    /// Host and port of all, as messages name them.
     pub(crate) fn place(&self) -> String {
-        self.address.place()
+        let places = self.addresses.iter().map(NatsAddress::place);
+        places.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -187,7 +203,7 @@ mod tests {
     #[test]
     fn secrets_are_not_shown() {
         let server = NatsServer {
-            address: NatsAddress::parse("nats://a").expect("right"),
+            addresses: NatsAddress::parse("nats://a").into_iter().collect(),
             credentials: Some("SUSECRET".to_owned()),
             ca: None,
         };

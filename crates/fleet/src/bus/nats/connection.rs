@@ -15,7 +15,7 @@ use tokio_rustls::{
 };
 
 use super::{
-    access::NatsServer,
+    access::{NatsAddress, NatsServer},
     error::NatsError,
     identity::Identity,
     line::{self, Said, ServerInfo},
@@ -23,6 +23,8 @@ use super::{
 
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(5);
+/// How long it may take where there are others to try: a lease is to outlast several.
+const CONNECT_ONE: Duration = Duration::from_secs(2);
 /// How long a server may take to accept what is sent.
 const WRITE: Duration = Duration::from_secs(5);
 /// The oldest version: that of Debian 12.
@@ -40,8 +42,17 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 pub(super) struct Connection {
     wire: Box<dyn Wire>,
     buffer: Vec<u8>,
+    /// Host and port of the server.
+    place: String,
     /// Most bytes of a message that the server takes.
     pub(super) most_message: usize,
+}
+
+/// One of several servers, with what belongs to all.
+#[derive(Clone, Copy)]
+struct Endpoint<'a> {
+    server: &'a NatsServer,
+    address: &'a NatsAddress,
 }
 
 /// What a client says of itself.
@@ -64,55 +75,79 @@ struct Connect<'a> {
 }
 
 impl Connection {
-    /// Connect, log in and subscribe.
+    /// Connect to the first server that can be used, log in and subscribe.
     ///
     /// # Errors
-    /// Why the server cannot be used.
+    /// Why none of the servers can be used.
     pub(super) async fn open(server: &NatsServer, subject: &str) -> Result<Self, NatsError> {
-        let late = || unreachable(server, io::ErrorKind::TimedOut.into());
-        let opened = timeout(CONNECT, Self::open_slowly(server, subject)).await;
-        opened.unwrap_or_else(|_| Err(late()))
+        let limit = match server.addresses.len() {
+            1 => CONNECT,
+            _ => CONNECT_ONE,
+        };
+        let mut fault: Option<NatsError> = None;
+        for address in &server.addresses {
+            let at = Endpoint { server, address };
+            let late = || unreachable(&address.place(), io::ErrorKind::TimedOut.into());
+            let opened = timeout(limit, Self::open_slowly(at, subject)).await;
+            match opened.unwrap_or_else(|_| Err(late())) {
+                Ok(connection) => return Ok(connection),
+                // They are the same for all.
+                Err(error @ NatsError::Credentials) => return Err(error),
+                Err(error) => {
+                    fault = Some(match fault {
+                        Some(before) => before.and(error),
+                        None => error,
+                    });
+                }
+            }
+        }
+        let none = || NatsError::System(io::Error::other("no address of a server"));
+        Err(fault.unwrap_or_else(none))
     }
 
-    async fn open_slowly(server: &NatsServer, subject: &str) -> Result<Self, NatsError> {
-        let address = &server.address;
+    async fn open_slowly(at: Endpoint<'_>, subject: &str) -> Result<Self, NatsError> {
+        let Endpoint { server, address } = at;
+        let place = address.place();
         let stream = TcpStream::connect((address.host.as_str(), address.port)).await;
         let stream = stream
             .and_then(|stream| stream.set_nodelay(true).map(|()| stream))
-            .map_err(|error| unreachable(server, error))?;
+            .map_err(|error| unreachable(&place, error))?;
         let mut connection = Self {
             wire: Box::new(stream),
             buffer: Vec::new(),
+            place,
             most_message: 0,
         };
         let info = match connection.next().await {
             Ok(Said::Info(info)) => info,
-            Ok(_) => return Err(foreign(server, "it does not say what it is")),
-            Err(error) => return Err(foreign(server, &error.to_string())),
+            Ok(_) => return Err(foreign(&connection.place, "it does not say what it is")),
+            Err(error) => return Err(foreign(&connection.place, &error.to_string())),
         };
-        check_version(server, &info)?;
+        check_version(&connection.place, &info)?;
         if address.tls || info.tls_required {
-            connection = connection.encrypted(server, &info).await?;
+            connection = connection.encrypted(at, &info).await?;
         }
         connection.most_message = info.max_payload.min(line::MOST_MESSAGE);
         if connection.most_message < LEAST_MESSAGE {
             let words = format!("messages of {} bytes at most", info.max_payload);
-            let server = server.place();
+            let server = connection.place;
             return Err(NatsError::Forbidden { server, words });
         }
-        connection.log_in(server, &info, subject).await?;
+        connection
+            .log_in(server, address.tls, &info, subject)
+            .await?;
         Ok(connection)
     }
 
-    async fn encrypted(self, server: &NatsServer, info: &ServerInfo) -> Result<Self, NatsError> {
+    async fn encrypted(self, at: Endpoint<'_>, info: &ServerInfo) -> Result<Self, NatsError> {
         let fault = |words: String| NatsError::Tls {
-            server: server.place(),
+            server: at.address.place(),
             words: outside_text(&words),
         };
         if !(info.tls_required || info.tls_available) {
             return Err(fault("the server has none".to_owned()));
         }
-        let Some(ca) = &server.ca else {
+        let Some(ca) = &at.server.ca else {
             return Err(fault(
                 "`ca` names no certificate that signs the server's".to_owned(),
             ));
@@ -130,7 +165,7 @@ impl Connection {
             .map_err(|error| fault(error.to_string()))?
             .with_webpki_verifier(verifier)
             .with_no_client_auth();
-        let name = ServerName::try_from(server.address.host.clone())
+        let name = ServerName::try_from(at.address.host.clone())
             .map_err(|error| fault(error.to_string()))?;
         let connector = TlsConnector::from(Arc::new(config));
         let wire = connector.connect(name, self.wire).await;
@@ -144,6 +179,7 @@ impl Connection {
     async fn log_in(
         &mut self,
         server: &NatsServer,
+        tls_required: bool,
         info: &ServerInfo,
         subject: &str,
     ) -> Result<(), NatsError> {
@@ -157,7 +193,7 @@ impl Connection {
         let connect = Connect {
             verbose: false,
             pedantic: false,
-            tls_required: server.address.tls,
+            tls_required,
             name: "rookery",
             lang: "rust",
             version: env!("CARGO_PKG_VERSION"),
@@ -172,18 +208,18 @@ impl Connection {
             .map_err(|error| NatsError::System(io::Error::other(error)))?;
         let words = format!("CONNECT {connect}\r\nSUB {subject} 1\r\nPING\r\n");
         let written = self.write(words.as_bytes()).await;
-        written.map_err(|error| unreachable(server, error))?;
-        self.await_pong(server).await
+        written.map_err(|error| unreachable(&self.place, error))?;
+        self.await_pong().await
     }
 
     /// Wait until the server has done what it was asked for.
-    async fn await_pong(&mut self, server: &NatsServer) -> Result<(), NatsError> {
+    async fn await_pong(&mut self) -> Result<(), NatsError> {
         loop {
             match self.next_answered().await {
                 Ok(Said::Pong) => return Ok(()),
-                Ok(Said::Error(words)) => return Err(refusal(server, &words)),
+                Ok(Said::Error(words)) => return Err(refusal(&self.place, &words)),
                 Ok(_) => {}
-                Err(error) => return Err(unreachable(server, error)),
+                Err(error) => return Err(unreachable(&self.place, error)),
             }
         }
     }
@@ -192,24 +228,21 @@ impl Connection {
     ///
     /// # Errors
     /// Why it does not.
-    pub(super) async fn check(
-        mut self,
-        server: &NatsServer,
-        subject: &str,
-    ) -> Result<(), NatsError> {
+    pub(super) async fn check(mut self, subject: &str) -> Result<(), NatsError> {
+        let place = self.place.clone();
         let heard = async {
             let published = self.publish(subject, b"").await;
-            published.map_err(|error| unreachable(server, error))?;
+            published.map_err(|error| unreachable(&place, error))?;
             loop {
                 match self.next_answered().await {
                     Ok(Said::Message(_)) => return Ok(()),
-                    Ok(Said::Error(words)) => return Err(refusal(server, &words)),
+                    Ok(Said::Error(words)) => return Err(refusal(&place, &words)),
                     Ok(_) => {}
-                    Err(error) => return Err(unreachable(server, error)),
+                    Err(error) => return Err(unreachable(&place, error)),
                 }
             }
         };
-        let late = || unreachable(server, io::ErrorKind::TimedOut.into());
+        let late = || unreachable(&place, io::ErrorKind::TimedOut.into());
         timeout(CONNECT, heard)
             .await
             .unwrap_or_else(|_| Err(late()))
@@ -281,24 +314,27 @@ impl Connection {
 }
 
 /// Refuse a server that is too old.
-fn check_version(server: &NatsServer, info: &ServerInfo) -> Result<(), NatsError> {
-    let mut numbers = info.version.split('.').map(|part| part.parse().ok());
-    let version = (numbers.next().flatten(), numbers.next().flatten());
-    let (Some(major), Some(minor)) = version else {
-        return Err(foreign(server, "it has no version"));
-    };
-    if (major, minor) >= OLDEST {
-        return Ok(());
+fn check_version(place: &str, info: &ServerInfo) -> Result<(), NatsError> {
+    match is_recent(&info.version) {
+        None => Err(foreign(place, "it has no version")),
+        Some(true) => Ok(()),
+        Some(false) => Err(NatsError::Old {
+            server: place.to_owned(),
+            found: outside_text(&info.version),
+        }),
     }
-    Err(NatsError::Old {
-        server: server.place(),
-        found: outside_text(&info.version),
-    })
+}
+
+/// Whether a server of this version can be used; nothing where it is no version.
+pub(crate) fn is_recent(version: &str) -> Option<bool> {
+    let mut numbers = version.split('.').map(|part| part.parse().ok());
+    let version = (numbers.next().flatten()?, numbers.next().flatten()?);
+    Some(version >= OLDEST)
 }
 
 /// What the words of a refusal mean.
-fn refusal(server: &NatsServer, words: &str) -> NatsError {
-    let (server, words) = (server.place(), outside_text(words));
+fn refusal(place: &str, words: &str) -> NatsError {
+    let (server, words) = (place.to_owned(), outside_text(words));
     let lower = words.to_lowercase();
     if lower.starts_with("permissions violation") || lower.contains("maximum") {
         NatsError::Forbidden { server, words }
@@ -307,14 +343,14 @@ fn refusal(server: &NatsServer, words: &str) -> NatsError {
     }
 }
 
-fn unreachable(server: &NatsServer, source: io::Error) -> NatsError {
-    let server = server.place();
+fn unreachable(place: &str, source: io::Error) -> NatsError {
+    let server = place.to_owned();
     NatsError::Unreachable { server, source }
 }
 
-fn foreign(server: &NatsServer, words: &str) -> NatsError {
+fn foreign(place: &str, words: &str) -> NatsError {
     NatsError::Foreign {
-        server: server.place(),
+        server: place.to_owned(),
         words: outside_text(words),
     }
 }

@@ -66,9 +66,35 @@ pub enum NatsError {
         /// The system's reason.
         source: io::Error,
     },
+    /// None of several servers can be used.
+    #[error("{words}")]
+    NoneUsable {
+        /// What is wrong with each, in words.
+        words: String,
+        /// The fault that says most.
+        #[source]
+        telling: Box<NatsError>,
+    },
     /// No thread or no random numbers.
     #[error("a connection cannot be begun: {0}")]
     System(#[source] io::Error),
+}
+
+impl NatsError {
+    /// This fault of a server and that of the next one that was tried. A server that answers says
+    /// more than one that does not.
+    pub(super) fn and(self, next: Self) -> Self {
+        let words = format!("{self}; {next}");
+        let telling = match self {
+            Self::NoneUsable { telling, .. } => telling,
+            one => Box::new(one),
+        };
+        let telling = match *telling {
+            Self::Unreachable { .. } => Box::new(next),
+            _ => telling,
+        };
+        Self::NoneUsable { words, telling }
+    }
 }
 
 impl Diagnosis for NatsError {
@@ -81,6 +107,7 @@ impl Diagnosis for NatsError {
             Self::Forbidden { .. } => "fleet::nats-forbidden",
             Self::Tls { .. } => "fleet::nats-tls",
             Self::Credentials | Self::File { .. } => "fleet::nats-credentials",
+            Self::NoneUsable { telling, .. } => telling.code(),
             Self::System(_) => "fleet::nats-system",
         }
     }
@@ -124,6 +151,7 @@ impl Diagnosis for NatsError {
                 "`credentials` and `ca` of [nats] lie beside the hosts file unless their paths are \
                  absolute"
             }
+            Self::NoneUsable { telling, .. } => return telling.help(),
             Self::System(_) => return None,
         };
         Some(help.to_owned())

@@ -35,7 +35,8 @@ use tokio::{
 
 pub use self::{access::NatsAddress, error::NatsError};
 pub(crate) use self::{
-    access::{NatsServer, Session},
+    access::{NATS_PORT, NatsServer, Session},
+    connection::is_recent,
     exchange::End,
 };
 use self::{
@@ -47,6 +48,9 @@ use super::{Bus, BusError, Frame};
 
 /// How long the end of a session is waited for, whatever the server does.
 const MOST_LINGER: Duration = Duration::from_secs(10);
+/// An end that acknowledges nothing for so long is lost. Longer than a lease: where the other end
+/// is spoken to, the end of its lease says more.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// One end of a session over a NATS server. When it is dropped the other end is told so.
 pub struct NatsBus {
@@ -62,10 +66,15 @@ impl NatsBus {
     /// # Errors
     /// Why the server cannot be used.
     pub(crate) fn open(session: Session, end: End) -> Result<Self, NatsError> {
+        Self::open_for(session, end, PATIENCE)
+    }
+
+    /// The same, for an end that waits so long for the other.
+    fn open_for(session: Session, end: End, patience: Duration) -> Result<Self, NatsError> {
         let runtime = runtime()?;
         let own = subject(&session, end);
         let connection = runtime.block_on(Connection::open(&session.server, &own))?;
-        let (worker, frames, shared) = Worker::new(session, end, connection.most_message);
+        let (worker, frames, shared) = Worker::new(session, end, connection.most_message, patience);
         let (ending, through) = sync_channel(0);
         thread::Builder::new()
             .name("nats".to_owned())
@@ -90,7 +99,7 @@ pub(crate) fn check(server: &NatsServer) -> Result<(), NatsError> {
     let own = subject(&Session::new(server)?, End::Controller);
     runtime()?.block_on(async {
         let connection = Connection::open(server, &own).await?;
-        connection.check(server, &own).await
+        connection.check(&own).await
     })
 }
 
@@ -100,12 +109,8 @@ pub(crate) fn check(server: &NatsServer) -> Result<(), NatsError> {
 /// # Errors
 /// When the file is there already or cannot be written.
 pub fn make_key(path: &Path) -> Result<String, NatsError> {
-    let mut seed = [0; 32];
-    SystemRandom::new()
-        .fill(&mut seed)
-        .map_err(|_| NatsError::System(io::Error::other("no random numbers")))?;
-    let seed = seed_text(seed);
-    let public = Identity::parse(&seed)?.public_key();
+    let seed = new_seed()?;
+    let public = public_key(&seed)?;
     let mut options = OpenOptions::new();
     let opened = options.write(true).create_new(true).mode(0o600).open(path);
     let written = opened.and_then(|mut file| {
@@ -117,6 +122,26 @@ pub fn make_key(path: &Path) -> Result<String, NatsError> {
         source,
     })?;
     Ok(public)
+}
+
+/// The seed of a new user.
+///
+/// # Errors
+/// When the system gives no random numbers.
+pub(crate) fn new_seed() -> Result<String, NatsError> {
+    let mut seed = [0; 32];
+    SystemRandom::new()
+        .fill(&mut seed)
+        .map_err(|_| NatsError::System(io::Error::other("no random numbers")))?;
+    Ok(seed_text(seed))
+}
+
+/// The public key of a user, from its seed.
+///
+/// # Errors
+/// When it is no seed.
+pub(crate) fn public_key(seed: &str) -> Result<String, NatsError> {
+    Ok(Identity::parse(seed)?.public_key())
 }
 
 fn runtime() -> Result<Runtime, NatsError> {

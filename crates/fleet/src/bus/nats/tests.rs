@@ -26,9 +26,7 @@ pub(in crate::bus) struct TestServer {
 impl TestServer {
     /// A server whose configuration has more lines.
     pub(in crate::bus) fn start(more: &str) -> Self {
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-        let port = free.local_addr().expect("an address").port();
-        drop(free);
+        let port = free_port();
         let directory = tempfile::tempdir().expect("a directory");
         let mut config = format!("listen: \"127.0.0.1:{port}\"\n");
         let _ = writeln!(config, "{more}");
@@ -69,15 +67,7 @@ impl TestServer {
 
     /// How it is reached.
     fn server(&self) -> NatsServer {
-        NatsServer {
-            address: NatsAddress {
-                tls: false,
-                host: "127.0.0.1".to_owned(),
-                port: self.port,
-            },
-            credentials: None,
-            ca: None,
-        }
+        at((Ipv4Addr::LOCALHOST, self.port).into())
     }
 
     /// Both ends of a new session.
@@ -119,6 +109,101 @@ fn what_was_lost_is_sent_again_while_more_is_sent() {
     assert_eq!(first.map(|frame| frame.head), Some(b"0".to_vec()));
 }
 
+/// Send on until the end is closed: how often that went well. Who sends must not wait for ever.
+fn sent_until_closed(end: NatsBus) -> usize {
+    let (counted, count) = sync_channel(1);
+    thread::spawn(move || {
+        let sent = (0..).take_while(|number| end.send(frame(*number, 10)).is_ok());
+        counted.send(sent.count())
+    });
+    count
+        .recv_timeout(PATIENCE)
+        .expect("who sends waits for ever")
+}
+
+#[test]
+fn an_end_that_is_gone_without_a_word_is_given_up() {
+    let server = TestServer::start("");
+    let session = Session::new(&server.server()).expect("random numbers");
+    let patience = Duration::from_millis(500);
+    let end = NatsBus::open_for(session, End::Controller, patience).expect("connected");
+    // More than may be under way and wait: it has waited.
+    assert!(sent_until_closed(end) >= 32);
+}
+
+#[test]
+fn a_server_that_stays_away_is_given_up() {
+    let mut server = TestServer::start("");
+    let session = Session::new(&server.server()).expect("random numbers");
+    let patience = Duration::from_millis(500);
+    let end = NatsBus::open_for(session, End::Controller, patience).expect("connected");
+    server.end();
+    sent_until_closed(end);
+}
+
+/// A port of loopback where nothing listens.
+fn free_port() -> u16 {
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    free.local_addr().expect("an address").port()
+}
+
+/// Servers that are tried in this order.
+fn any_of(ports: &[u16]) -> NatsServer {
+    let addresses = ports.iter().flat_map(|port| {
+        let one = at((Ipv4Addr::LOCALHOST, *port).into());
+        one.addresses
+    });
+    NatsServer {
+        addresses: addresses.collect(),
+        credentials: None,
+        ca: None,
+    }
+}
+
+#[test]
+fn another_server_of_a_cluster_is_used_where_one_is_away() {
+    let routes = [free_port(), free_port()];
+    let cluster = |own: u16, other: u16| {
+        format!(
+            "cluster {{ name: \"c\", listen: \"127.0.0.1:{own}\", \
+             routes: [\"nats://127.0.0.1:{other}\"] }}"
+        )
+    };
+    let mut first = TestServer::start(&cluster(routes[0], routes[1]));
+    let second = TestServer::start(&cluster(routes[1], routes[0]));
+    let nothing = free_port();
+    let session = Session::new(&any_of(&[nothing, first.port, second.port]));
+    let session = session.expect("random numbers");
+    let other_way = Session {
+        server: any_of(&[nothing, second.port]),
+        ..session.clone()
+    };
+    let agent = NatsBus::open(other_way, End::Agent).expect("connected");
+    let controller = NatsBus::open(session, End::Controller).expect("connected");
+    for number in 0..2 {
+        controller.send(frame(number, 10)).expect("open");
+        let came = agent.receive(PATIENCE).expect("open");
+        assert_eq!(came, Some(frame(number, 10)));
+        // Then the controller's is away.
+        first.end();
+    }
+}
+
+#[test]
+fn where_none_of_several_servers_can_be_used_each_is_named() {
+    let ports = [free_port(), free_port()];
+    let error = check(&any_of(&ports)).expect_err("nothing listens");
+    assert_eq!(error.code(), "fleet::nats-unreachable");
+    for port in ports {
+        let place = format!("127.0.0.1:{port}");
+        assert!(error.to_string().contains(&place), "{error}");
+    }
+    // What answers says more.
+    let ssh = pretender("SSH-2.0-OpenSSH_9.2p1\r\n");
+    let both = any_of(&[ports[0], ssh.port(), ports[1]]);
+    assert_eq!(fault(&both), "fleet::nats-foreign");
+}
+
 /// The code of the error that `check` gives.
 fn fault(server: &NatsServer) -> &'static str {
     let error = check(server).expect_err("it cannot be used");
@@ -141,11 +226,11 @@ fn pretender(words: &'static str) -> SocketAddr {
 
 fn at(address: SocketAddr) -> NatsServer {
     NatsServer {
-        address: NatsAddress {
+        addresses: vec![NatsAddress {
             tls: false,
             host: address.ip().to_string(),
             port: address.port(),
-        },
+        }],
         credentials: None,
         ca: None,
     }
@@ -305,7 +390,7 @@ fn with_tls_the_certificate_must_be_signed_by_ours() {
             ca: ca.map(|name| fs::read_to_string(path(name)).expect("made")),
             ..server.server()
         };
-        with.address.tls = true;
+        with.addresses[0].tls = true;
         with
     };
     check(&with(Some("own.pem"))).expect("our certificate");
@@ -317,6 +402,6 @@ fn with_tls_the_certificate_must_be_signed_by_ours() {
         ca: with(Some("own.pem")).ca,
         ..plain.server()
     };
-    asked.address.tls = true;
+    asked.addresses[0].tls = true;
     assert_eq!(fault(&asked), "fleet::nats-tls");
 }

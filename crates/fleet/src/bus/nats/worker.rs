@@ -132,6 +132,10 @@ pub(super) struct Worker {
     sent_again: Instant,
     /// The oldest piece under way, and since when it is.
     oldest: (Option<u64>, Instant),
+    /// Since when there is no connection to the server.
+    apart: Option<Instant>,
+    /// The other end is lost where it acknowledges nothing for so long.
+    patience: Duration,
     /// Whether the end was dropped.
     left: bool,
 }
@@ -146,11 +150,13 @@ enum Ended {
 
 impl Worker {
     /// An end of a session over a server that takes messages of so many bytes, where its frames are
-    /// to be put, and what it shows.
+    /// to be put, and what it shows. It ends where nothing is acknowledged for as long as `patience`:
+    /// who sends must not wait for an end that is gone.
     pub(super) fn new(
         session: Session,
         end: End,
         most_message: usize,
+        patience: Duration,
     ) -> (Self, Sender<Frame>, Arc<Shared>) {
         let (sender, frames) = channel(MOST_WAITING);
         let shared = Arc::new(Shared::new());
@@ -163,6 +169,8 @@ impl Worker {
             shared: Arc::clone(&shared),
             sent_again: Instant::now(),
             oldest: (None, Instant::now()),
+            apart: None,
+            patience,
             left: false,
         };
         (worker, sender, shared)
@@ -178,17 +186,19 @@ impl Worker {
                     Ended::Lost(error) => {
                         tracing::warn!("the connection to the NATS server is lost: {error}");
                         self.shared.set_connected(None);
+                        self.apart = Some(Instant::now());
                     }
                 },
                 None => sleep(RECONNECT).await,
             }
-            if self.is_over() {
+            if self.is_over() || self.gives_up() {
                 break;
             }
             match Connection::open(&self.session.server, &self.own).await {
                 Ok(open) => {
                     tracing::info!("connected to the NATS server again");
                     self.shared.set_connected(Some(Instant::now()));
+                    self.apart = None;
                     connection = Some(open);
                 }
                 Err(error) => tracing::debug!("not connected: {error}"),
@@ -207,6 +217,19 @@ impl Worker {
             self.exchange.close();
         }
         self.left && self.oldest.1.elapsed() >= LINGER
+    }
+
+    /// Whether the other end is lost; whoever receives is told so then, and no one can send any more.
+    fn gives_up(&self) -> bool {
+        let waits = self.oldest.0.map(|_| self.oldest.1);
+        let mut since = [waits, self.apart].into_iter().flatten();
+        let lost = since.any(|since| since.elapsed() >= self.patience);
+        if lost {
+            let words = format!("nothing was acknowledged for {:?}", self.patience);
+            let error = io::Error::new(io::ErrorKind::TimedOut, words);
+            self.shared.end(BusError::Failed(error));
+        }
+        lost
     }
 
     async fn converse(&mut self, mut connection: Connection) -> Ended {
@@ -235,7 +258,7 @@ impl Worker {
                 () = shared.taken.notified() => Ok(()),
                 _ = tick.tick() => self.look(heard, &mut connection).await,
             };
-            let over = self.is_over();
+            let over = self.is_over() || self.gives_up();
             let sent = match stepped {
                 Ok(()) => self.send(&mut connection).await,
                 Err(error) => Err(error),

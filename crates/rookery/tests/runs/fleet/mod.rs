@@ -7,6 +7,7 @@ mod groups;
 mod guests;
 mod hosts;
 mod nats;
+mod served;
 mod spread;
 
 use std::fs;

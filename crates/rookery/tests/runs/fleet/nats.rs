@@ -27,10 +27,15 @@ fn users() -> String {
     format!("authorization {{ users: [ {{ nkey: {PUBLIC} }} ] }}")
 }
 
-/// A hosts file of these entries, whose messages go over `url`, with the seed in a file beside it.
-fn file(hosts: &PretendHosts<'_>, entries: Vec<String>, url: &str, seed: &str) -> String {
+/// A hosts file of these entries, whose messages go over these servers, with the seed in a file
+/// beside it.
+fn file(hosts: &PretendHosts<'_>, entries: Vec<String>, urls: &[&str], seed: &str) -> String {
     hosts.write("fleet.nk", seed);
-    let nats = format!("[nats]\nurl = \"{url}\"\ncredentials = \"fleet.nk\"\n");
+    let nats = match urls {
+        // Rust writes them as TOML does.
+        [url] => format!("[nats]\nurl = {url:?}\ncredentials = \"fleet.nk\"\n"),
+        urls => format!("[nats]\nurl = {urls:?}\ncredentials = \"fleet.nk\"\n"),
+    };
     hosts.file(&[vec![nats], entries].concat())
 }
 
@@ -43,7 +48,7 @@ fn over_a_server(
         let server = hosts.nats_server(&users());
         let entries = (0..count).map(|number| hosts.entry(number, more)).collect();
         let url = format!("nats://{NATS}");
-        (file(hosts, entries, &url, SEED), server)
+        (file(hosts, entries, &[&url], SEED), server)
     }
 }
 
@@ -68,6 +73,45 @@ fn a_restart_of_the_server_loses_no_trial() {
         let mut lost = reasons.iter().filter(|row| row["code"] == "host-lost");
         assert_eq!(lost.next(), None, "{reasons:?}");
         assert_eq!(rows(&run, "hosts").len(), 2);
+    });
+}
+
+/// Another server, at another port; both are one cluster.
+const SECOND: &str = "10.77.0.1:4223";
+
+/// What makes a server, whose routes listen at `own`, one cluster with another.
+fn cluster(own: u16, other: u16) -> String {
+    format!(
+        "{}\ncluster {{ name: \"c\", listen: \"10.77.0.1:{own}\", \
+         routes: [\"nats://10.77.0.1:{other}\"] }}",
+        users()
+    )
+}
+
+#[test]
+fn a_server_of_a_cluster_that_stops_loses_no_trial() {
+    let cluster = |hosts: &PretendHosts<'_>| {
+        let first = hosts.nats_server(&cluster(6222, 6223));
+        let second = hosts.nats_server_at(SECOND, &cluster(6223, 6222));
+        let entries = (0..2).map(|number| hosts.entry(number, "")).collect();
+        // Nothing listens at the first.
+        let urls = ["10.77.0.1:4221", NATS, SECOND].map(|place| format!("nats://{place}"));
+        let urls = urls.each_ref().map(String::as_str);
+        (file(hosts, entries, &urls, SEED), (first, second))
+    };
+    on_hosts_beside(Place::new, 2, cluster, |fleet, (mut first, _second)| {
+        let mut running = fleet.begin(&sampled("4", 4, "3s"), "--spread");
+        running.hear("trial-started", 2);
+        sleep(Duration::from_secs(1));
+        // It does not come back.
+        first.end();
+        let ended = running.wait();
+        assert!(went_well(ended), "{ended}");
+        let run = fleet.place.export();
+        each_trial_once(&run);
+        let reasons = rows(&run, "reasons");
+        let mut lost = reasons.iter().filter(|row| row["code"] == "host-lost");
+        assert_eq!(lost.next(), None, "{reasons:?}");
     });
 }
 
@@ -178,7 +222,7 @@ fn a_server_that_cannot_be_used_is_said_before_anything_is_touched() {
     let place = Place::among_others();
     let hosts = PretendHosts::new(&place, 1);
     let fault = |url: &str, seed: &str| {
-        let file = file(&hosts, vec![hosts.entry(0, "")], url, seed);
+        let file = file(&hosts, vec![hosts.entry(0, "")], &[url], seed);
         let refused = hosts.rookery(&["fleet", "up", &file, "--json"]);
         assert_eq!(code(&refused), 4, "{}", text(&refused.stdout));
         let refused = json(&refused.stderr);

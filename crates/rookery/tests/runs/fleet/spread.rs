@@ -14,7 +14,7 @@ use super::{
 use crate::common::{Place, code, root_tests, text};
 
 /// Trials that are computed: two points, four repeats each.
-const SIMULATED: &str = r#"
+pub(super) const SIMULATED: &str = r#"
 title = "computed elsewhere"
 [workload]
 kind = "dvdstore"
