@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use rookery_cast::count_u32;
 use rookery_driver::Phases;
-use rookery_monitor::{LoadSchedule, Observations, SamplerConfig, Samplers, cpu_speeds};
+use rookery_monitor::{LoadSchedule, Observations, SamplerConfig, Samplers, cpu_distances, cpu_speeds};
 use rookery_stats::{KernelCounter, Measurement};
 
 use super::{
@@ -49,7 +49,9 @@ pub(crate) fn observe(
     let count = count_u32(config.cpus.len());
     let told = LoadReporter::new(runner, trial, guests, phases, count);
     let used = cpus_of(trial, &config.cpus);
-    let before = cpu_speeds(&used, KernelCounter::FixedWorkBefore);
+    let pairs = driver_and_guests(trial, &config.cpus);
+    let mut before = cpu_speeds(&used, KernelCounter::FixedWorkBefore);
+    before.extend(cpu_distances(&pairs, KernelCounter::CacheLineBefore));
     let samplers = Samplers::new(&config, guests.guests());
     let (driven, mut seen) = samplers
         .run(guests.guests_mut(), runner.context.stop, |state| {
@@ -57,11 +59,14 @@ pub(crate) fn observe(
             loads.drive(&|| runner.labs.start(), state, &told)
         })
         .map_err(LabError::Sampling)?;
+    // At once: CPUs may be moved within seconds.
+    let distances = cpu_distances(&pairs, KernelCounter::CacheLineAfter);
     let Driven {
         mut measured,
         facts,
     } = driven?;
     seen.kernel.extend(before);
+    seen.kernel.extend(distances);
     seen.kernel
         .extend(cpu_speeds(&used, KernelCounter::FixedWorkAfter));
     let silent = attach(trial, &mut measured, &counts, &seen);
@@ -80,6 +85,17 @@ fn cpus_of(trial: &TrialContext<'_>, drivers: &[u32]) -> Vec<u32> {
     let of_guests = guests.flat_map(|guest| guest.cpus().to_vec());
     let all: BTreeSet<u32> = of_guests.chain(drivers.iter().copied()).collect();
     all.into_iter().collect()
+}
+
+/// The first CPU of the driver here with the first one of each guest; none without a driver here.
+fn driver_and_guests(trial: &TrialContext<'_>, drivers: &[u32]) -> Vec<(u32, u32)> {
+    let Some(driver) = drivers.first() else {
+        return Vec::new();
+    };
+    let guests = trial.point.each_guest();
+    let first = guests.filter_map(|guest| guest.cpus().first().copied());
+    let all: BTreeSet<u32> = first.collect();
+    all.into_iter().map(|guest| (*driver, guest)).collect()
 }
 
 /// Put what the databases said of themselves beside the counters of their guests; the first that

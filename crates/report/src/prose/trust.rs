@@ -2,6 +2,7 @@
 
 use rookery_analysis::{
     Analysis, Run,
+    cpu_distance::{CpuDistances, DistanceClass},
     cpu_speed::CpuSpeeds,
     estimate::EstimateBasis,
     points::PointSummary,
@@ -32,6 +33,10 @@ pub(crate) fn facts(run: &Run, analysis: &Analysis) -> Vec<Fact> {
         (
             "CPU speed",
             trust.cpu_speeds.as_ref().map(cpu_speed_sentence),
+        ),
+        (
+            "CPU distance",
+            trust.cpu_distances.as_ref().and_then(cpu_distance_sentence),
         ),
         ("Limits", marginal(points)),
         ("Searches", blur(&analysis.searches)),
@@ -314,6 +319,28 @@ fn law(line: &Scaling) -> String {
     )
 }
 
+/// How far apart the CPUs of driver and guests were, where that was not the same in all trials.
+pub(crate) fn cpu_distance_sentence(distances: &CpuDistances) -> Option<String> {
+    let of_class = |class: &DistanceClass| {
+        let (least, most) = (format::number(class.least_ns), format::number(class.most_ns));
+        let trials = format::counted(class.trials.len(), "trial");
+        format!("{least} to {most} ns in {trials}")
+    };
+    let classes: Vec<String> = distances.classes.iter().map(of_class).collect();
+    let changed = match distances.changed.len() {
+        0 => String::new(),
+        count => format!("; it changed during {}", format::counted(count, "trial")),
+    };
+    distances.is_notable().then(|| {
+        format!(
+            "The CPUs of driver and guests were not equally far apart in all trials: a cache line \
+             went from one to the other and back in {}{changed}. Throughput of trials differs by \
+             it though nothing of the system did.",
+            classes.join(", ")
+        )
+    })
+}
+
 /// The section for a terminal: short lines.
 pub(crate) fn lines(run: &Run, analysis: &Analysis) -> Vec<String> {
     // What the laws say stands above already.
@@ -354,6 +381,20 @@ pub(crate) fn lines(run: &Run, analysis: &Analysis) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cpus_that_were_not_equally_far_apart_are_told_with_their_trials() {
+        let class = |least_ns, most_ns, trials: &[u32]| DistanceClass {
+            least_ns,
+            most_ns,
+            trials: trials.to_vec(),
+        };
+        let near = class(62.0, 81.0, &[1, 4]);
+        let distances = |classes, changed| cpu_distance_sentence(&CpuDistances { classes, changed });
+        let both = distances(vec![near.clone(), class(431.0, 480.0, &[2])], vec![3]);
+        insta::assert_snapshot!(both.expect("two classes"), @"");
+        assert_eq!(distances(vec![near], Vec::new()), None);
+    }
 
     #[test]
     fn cpus_that_were_not_equally_fast_are_told_with_their_trials() {
