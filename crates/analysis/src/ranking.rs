@@ -1,7 +1,7 @@
-//! Points ranked by a metric, each compared with the one before it.
+//! Lots of points ranked by a metric, each compared with the one before it.
 //!
-//! Where the CPUs of driver and guests were not equally far apart in all trials of a point, trials
-//! of equal distance are compared with each other: the distance is a block that nobody laid out.
+//! Where the CPUs of driver and guests were not equally far apart in all trials of a lot, trials of
+//! equal distance are compared with each other: the distance is a block that nobody laid out.
 
 use std::collections::BTreeSet;
 
@@ -10,35 +10,39 @@ use rookery_stats::{Contrast, Design, Effect, Observation, effect};
 
 use crate::{cpu_distance::CpuDistances, mean::mean, points::PointSummary};
 
-/// A point in its place among others.
+/// A lot in its place among others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranked {
-    /// Which of the points that were ranked.
-    pub point: usize,
+    /// Which of the lots that were ranked.
+    pub lot: usize,
     /// Mean of the metric over its trials.
     pub mean: f64,
-    /// The metric over that of the point before it; `None` of the first one, and where their trials
+    /// The metric over that of the lot before it; `None` of the first one, and where their trials
     /// carry no comparison.
     pub to_previous: Option<Effect>,
 }
 
-/// The values of a point, each with the stratum that its trial is in.
+/// The values of a lot, each with the stratum that its trial is in.
 struct Lot {
-    point: usize,
+    number: usize,
     values: Vec<(u32, f64)>,
 }
 
-/// The points that have values of this metric, the largest first.
+/// The lots of points that have values of this metric, the largest first. The trials of all points
+/// of a lot count alike.
 #[must_use]
 pub fn ranking(
-    points: &[&PointSummary],
+    lots: &[Vec<&PointSummary>],
     metric: &str,
     distances: Option<&CpuDistances>,
 ) -> Vec<Ranked> {
-    let strata = distances.filter(|distances| differ_within_a_point(points, distances));
-    let lot = |(point, summary): (usize, &&PointSummary)| {
-        let metric = summary.metrics.iter().find(|own| own.name == metric)?;
-        let values = metric.trials.iter().filter_map(|own| {
+    let strata = distances.filter(|distances| differ_within_a_lot(lots, distances));
+    let lot = |(number, points): (usize, &Vec<&PointSummary>)| {
+        let metrics = points.iter().flat_map(|point| &point.metrics);
+        let trials = metrics
+            .filter(|own| own.name == metric)
+            .flat_map(|own| &own.trials);
+        let values = trials.filter_map(|own| {
             let stratum = match strata {
                 Some(distances) => count_u32(distances.class_of(own.trial)?),
                 None => 0,
@@ -46,32 +50,30 @@ pub fn ranking(
             Some((stratum, own.value))
         });
         let values: Vec<(u32, f64)> = values.collect();
-        (!values.is_empty()).then_some(Lot { point, values })
+        (!values.is_empty()).then_some(Lot { number, values })
     };
-    let mut lots: Vec<Lot> = points.iter().enumerate().filter_map(lot).collect();
+    let mut lots: Vec<Lot> = lots.iter().enumerate().filter_map(lot).collect();
     let common = common_strata(&lots);
     lots.sort_by(|one, other| other.level(&common).total_cmp(&one.level(&common)));
     let previous = std::iter::once(None).chain(lots.iter().map(Some));
     let ranked = lots.iter().zip(previous).map(|(lot, previous)| Ranked {
-        point: lot.point,
+        lot: lot.number,
         mean: lot.mean(),
         to_previous: previous.and_then(|previous| lot.against(previous)),
     });
     ranked.collect()
 }
 
-/// Whether trials of one point had several distances: then these are no matter of the point.
-fn differ_within_a_point(points: &[&PointSummary], distances: &CpuDistances) -> bool {
-    points.iter().any(|point| {
-        let classes = point
-            .trials
-            .iter()
-            .filter_map(|rate| distances.class_of(rate.trial));
+/// Whether trials of one lot had several distances: then these are no matter of its points.
+fn differ_within_a_lot(lots: &[Vec<&PointSummary>], distances: &CpuDistances) -> bool {
+    lots.iter().any(|points| {
+        let trials = points.iter().flat_map(|point| &point.trials);
+        let classes = trials.filter_map(|rate| distances.class_of(rate.trial));
         classes.collect::<BTreeSet<usize>>().len() > 1
     })
 }
 
-/// The strata in which every point has values.
+/// The strata in which every lot has values.
 fn common_strata(lots: &[Lot]) -> BTreeSet<u32> {
     let of = |lot: &Lot| -> BTreeSet<u32> { lot.values.iter().map(|value| value.0).collect() };
     let all = lots.iter().map(of);
@@ -84,7 +86,7 @@ impl Lot {
         mean(&values).unwrap_or(f64::NAN)
     }
 
-    /// Mean of the means of these strata: a point is no smaller for having had more trials in a
+    /// Mean of the means of these strata: a lot is no smaller for having had more trials in a
     /// slow one. The plain mean where there are none.
     fn level(&self, strata: &BTreeSet<u32>) -> f64 {
         let of_stratum = |stratum: &u32| {
@@ -130,7 +132,7 @@ mod tests {
 
     fn lot(values: &[(u32, f64)]) -> Lot {
         Lot {
-            point: 0,
+            number: 0,
             values: values.to_vec(),
         }
     }
@@ -147,7 +149,7 @@ mod tests {
         assert!((found.ratio - 1.0 / 1.1).abs() < 0.001, "{found:?}");
         assert!(found.excludes_one());
         let together = |lot: &Lot| Lot {
-            point: 0,
+            number: 0,
             values: lot.values.iter().map(|value| (0, value.1)).collect(),
         };
         let mixed = together(&less).against(&together(&more));
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn points_without_a_common_stratum_are_not_compared() {
+    fn lots_without_a_common_stratum_are_not_compared() {
         let (one, other) = (lot(&[(0, 1.0), (0, 1.1)]), lot(&[(1, 2.0), (1, 2.1)]));
         assert_eq!(one.against(&other), None);
         let none = common_strata(&[lot(&one.values), lot(&other.values)]);

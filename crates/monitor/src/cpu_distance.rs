@@ -4,7 +4,7 @@
 //! Where the host is a guest itself, its hypervisor moves its CPUs over cores that share a cache or
 //! do not, within seconds and unseen. Whatever two CPUs do together, as driver and guest do with
 //! every packet, is then faster or slower though nothing of the system under test changed; the
-//! same exchange beside each trial tells the one from the other.
+//! same exchange after each trial tells the one from the other.
 
 use std::{
     hint::spin_loop,
@@ -38,13 +38,13 @@ struct Line(AtomicU32);
 /// pairs. A pair of one CPU is left out, as is one that this thread may not use or that is too busy.
 /// It ends within 0.4 s, and within a tenth of that on an idle host.
 #[must_use]
-pub fn cpu_distances(pairs: &[(u32, u32)], counter: KernelCounter) -> Vec<KernelCount> {
+pub fn cpu_distances(pairs: &[(u32, u32)]) -> Vec<KernelCount> {
     let step = pairs.len().div_ceil(MOST_PAIRS).max(1);
     let looked_at = pairs.iter().step_by(step).filter(|(one, other)| one != other);
     let counts = looked_at.filter_map(|(one, other)| {
         Some(KernelCount {
             scope: format!("cpus {one} {other}"),
-            counter,
+            counter: KernelCounter::CacheLine,
             count: between(*one, *other)?,
         })
     });
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn two_cpus_that_are_there_have_a_distance() {
         // A busy machine may have no time for both at once: then nothing is said of them.
-        let distances = cpu_distances(&[(0, 1)], KernelCounter::CacheLineBefore);
+        let distances = cpu_distances(&[(0, 1)]);
         assert!(distances.len() <= 1, "{distances:?}");
         for distance in distances {
             assert_eq!(distance.scope, "cpus 0 1");
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn pairs_that_cannot_be_looked_at_are_left_out() {
         let pairs = [(0, 0), (0, 100_000), (100_000, 0)];
-        assert_eq!(cpu_distances(&pairs, KernelCounter::CacheLineAfter), []);
+        assert_eq!(cpu_distances(&pairs), []);
     }
 
     #[test]

@@ -133,11 +133,9 @@ counters! {
     FixedWorkBefore = "fixed_work_before_ns",
     /// Time of the same calculation after the load.
     FixedWorkAfter = "fixed_work_after_ns",
-    /// Time in which a cache line goes from one CPU of a pair to the other and back, before the
+    /// Time in which a cache line goes from one CPU of a pair to the other and back, right after the
     /// load. Not counted by the kernel: it says how far apart the CPUs were.
-    CacheLineBefore = "cache_line_before_ns",
-    /// The same time after the load.
-    CacheLineAfter = "cache_line_after_ns",
+    CacheLine = "cache_line_ns",
 }
 
 impl KernelCounter {
@@ -159,8 +157,7 @@ impl KernelCounter {
                 | Self::SocketMemory
                 | Self::FixedWorkBefore
                 | Self::FixedWorkAfter
-                | Self::CacheLineBefore
-                | Self::CacheLineAfter
+                | Self::CacheLine
         )
     }
 }

@@ -49,9 +49,7 @@ pub(crate) fn observe(
     let count = count_u32(config.cpus.len());
     let told = LoadReporter::new(runner, trial, guests, phases, count);
     let used = cpus_of(trial, &config.cpus);
-    let pairs = driver_and_guests(trial, &config.cpus);
-    let mut before = cpu_speeds(&used, KernelCounter::FixedWorkBefore);
-    before.extend(cpu_distances(&pairs, KernelCounter::CacheLineBefore));
+    let before = cpu_speeds(&used, KernelCounter::FixedWorkBefore);
     let samplers = Samplers::new(&config, guests.guests());
     let (driven, mut seen) = samplers
         .run(guests.guests_mut(), runner.context.stop, |state| {
@@ -59,8 +57,8 @@ pub(crate) fn observe(
             loads.drive(&|| runner.labs.start(), state, &told)
         })
         .map_err(LabError::Sampling)?;
-    // At once: CPUs may be moved within seconds.
-    let distances = cpu_distances(&pairs, KernelCounter::CacheLineAfter);
+    // At once: CPUs may be moved within seconds, and those that are idle before a load soon are.
+    let distances = cpu_distances(&driver_and_guests(trial, &config.cpus));
     let Driven {
         mut measured,
         facts,

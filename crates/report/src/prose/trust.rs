@@ -322,20 +322,21 @@ fn law(line: &Scaling) -> String {
 /// How far apart the CPUs of driver and guests were, where that was not the same in all trials.
 pub(crate) fn cpu_distance_sentence(distances: &CpuDistances) -> Option<String> {
     let of_class = |class: &DistanceClass| {
-        let (least, most) = (format::number(class.least_ns), format::number(class.most_ns));
+        let [least, most] = [class.least_ns, class.most_ns].map(|ns| format!("{ns:.0}"));
+        let span = if least == most {
+            least
+        } else {
+            format!("{least} to {most}")
+        };
         let trials = format::counted(class.trials.len(), "trial");
-        format!("{least} to {most} ns in {trials}")
+        format!("{span} ns after {trials}")
     };
     let classes: Vec<String> = distances.classes.iter().map(of_class).collect();
-    let changed = match distances.changed.len() {
-        0 => String::new(),
-        count => format!("; it changed during {}", format::counted(count, "trial")),
-    };
     distances.is_notable().then(|| {
         format!(
             "The CPUs of driver and guests were not equally far apart in all trials: a cache line \
-             went from one to the other and back in {}{changed}. Throughput of trials differs by \
-             it though nothing of the system did.",
+             went from one to the other and back in {}. Throughput may differ by it though nothing \
+             of the system did.",
             classes.join(", ")
         )
     })
@@ -389,11 +390,11 @@ mod tests {
             most_ns,
             trials: trials.to_vec(),
         };
-        let near = class(62.0, 81.0, &[1, 4]);
-        let distances = |classes, changed| cpu_distance_sentence(&CpuDistances { classes, changed });
-        let both = distances(vec![near.clone(), class(431.0, 480.0, &[2])], vec![3]);
-        insta::assert_snapshot!(both.expect("two classes"), @"");
-        assert_eq!(distances(vec![near], Vec::new()), None);
+        let sentence = |classes| cpu_distance_sentence(&CpuDistances { classes });
+        let near = class(62.0, 81.4, &[1, 4]);
+        let both = sentence(vec![near.clone(), class(431.0, 431.0, &[2])]);
+        insta::assert_snapshot!(both.expect("two classes"), @"The CPUs of driver and guests were not equally far apart in all trials: a cache line went from one to the other and back in 62 to 81 ns after 2 trials, 431 ns after 1 trial. Throughput may differ by it though nothing of the system did.");
+        assert_eq!(sentence(vec![near]), None);
     }
 
     #[test]

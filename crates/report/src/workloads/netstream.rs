@@ -5,7 +5,7 @@ use rookery_analysis::{
     cpu_distance::CpuDistances,
     label::levels_after,
     points::PointSummary,
-    ranking::{Ranked, ranking},
+    ranking::ranking,
 };
 use rookery_stats::{Ratio, Summary};
 use rookery_study::Level;
@@ -20,8 +20,8 @@ use crate::{
 const STREAM_BYTES: f64 = 16_384.0;
 
 /// How an order of links is to be read.
-const ORDER: &str = "in brackets the share of the link before it with its 95 % interval; > where \
-                     the interval leaves 100 % out, ~ where it does not";
+const ORDER: &str = "in brackets the share of the one before it with its 95 % interval; > where the \
+                     interval leaves 100 % out, ~ where it does not";
 /// The same where distances of CPUs differed.
 const OF_EQUAL_DISTANCE: &str = ", among trials in which the CPUs of driver and guest were equally \
                                  far apart";
@@ -205,17 +205,17 @@ fn shown(mut data: Vec<Datum>) -> Vec<Datum> {
     data
 }
 
-/// One sentence for each group of two links or more, and one more of each layout at its best where
-/// layouts have several links.
+/// One sentence for each group of two links or more, and one more of layouts where these have
+/// several links.
 fn orders(analysis: &Analysis, groups: &[LinkGroup<'_>]) -> Vec<String> {
     let distances = analysis.trust.cpu_distances.as_ref();
     let of_group = |group: &LinkGroup<'_>| {
-        let all = group.ranking(distances);
-        let best = group.best_of_layouts(&all);
-        let best = (best.links.len() < group.links.len())
-            .then(|| best.sentence("each layout at its best", &best.ranking(distances)))
-            .flatten();
-        group.sentence("most first", &all).into_iter().chain(best)
+        let links = group.links();
+        let layouts = Some(group.layouts()).filter(|layouts| layouts.len() < links.len());
+        let of_layouts = layouts
+            .and_then(|lots| group.order("layouts, all their links together", &lots, distances));
+        let of_links = group.order("links", &links, distances);
+        of_links.into_iter().chain(of_layouts)
     };
     let mut sentences: Vec<String> = groups.iter().flat_map(of_group).collect();
     if let Some(first) = sentences.first_mut() {
@@ -229,34 +229,43 @@ fn orders(analysis: &Analysis, groups: &[LinkGroup<'_>]) -> Vec<String> {
         .collect()
 }
 
+/// A name with the points that it stands for.
+type Lot<'a> = (String, Vec<&'a PointSummary>);
+
 impl<'a> LinkGroup<'a> {
-    fn ranking(&self, distances: Option<&CpuDistances>) -> Vec<Ranked> {
-        let points: Vec<&PointSummary> = self.links.iter().map(|(_, point)| *point).collect();
-        ranking(&points, self.quantity.rate, distances)
+    /// A lot for each link.
+    fn links(&self) -> Vec<Lot<'a>> {
+        let links = self.links.iter();
+        links
+            .map(|(link, point)| (link.clone(), vec![*point]))
+            .collect()
     }
 
-    /// The first link of each layout in this ranking.
-    fn best_of_layouts(&self, ranking: &[Ranked]) -> LinkGroup<'a> {
-        let mut links: Vec<(String, &PointSummary)> = Vec::new();
-        for ranked in ranking {
-            let (name, point) = &self.links[ranked.point];
-            let layouts = &point.point.layouts;
-            if links.iter().all(|(_, known)| known.point.layouts != *layouts) {
-                links.push((name.clone(), point));
+    /// A lot for each layout, with all of its links.
+    fn layouts(&self) -> Vec<Lot<'a>> {
+        let mut lots: Vec<Lot<'a>> = Vec::new();
+        for (_, point) in &self.links {
+            let layout = point.layouts();
+            match lots.iter_mut().find(|(known, _)| *known == layout) {
+                Some((_, points)) => points.push(point),
+                None => lots.push((layout, vec![point])),
             }
         }
-        LinkGroup {
-            label: self.label.clone(),
-            quantity: self.quantity,
-            links,
-        }
+        lots
     }
 
-    /// `4 connections, most Mbit/s first: a (17 000) > b (15 000, 88 %, 82 to 95)`; `None` of one
-    /// link.
-    fn sentence(&self, order: &str, ranking: &[Ranked]) -> Option<String> {
-        let words = ranking.iter().map(|ranked| {
-            let (link, _) = &self.links[ranked.point];
+    /// `4 connections, Mbit/s of links, most first: a (17 000) > b (15 000; 88 % (82 to 95))`;
+    /// `None` of a single lot.
+    fn order(
+        &self,
+        of_what: &str,
+        lots: &[Lot<'_>],
+        distances: Option<&CpuDistances>,
+    ) -> Option<String> {
+        let points: Vec<Vec<&PointSummary>> = lots.iter().map(|lot| lot.1.clone()).collect();
+        let ranked = ranking(&points, self.quantity.rate, distances);
+        let words = ranked.iter().enumerate().map(|(place, ranked)| {
+            let name = &lots[ranked.lot].0;
             let mean = format::beside(ranked.mean, ranked.mean);
             match ranked.to_previous {
                 Some(effect) => {
@@ -265,15 +274,15 @@ impl<'a> LinkGroup<'a> {
                         value: effect.ratio,
                         interval: effect.interval,
                     });
-                    format!(" {sign} {link} ({mean}; {share})")
+                    format!(" {sign} {name} ({mean}; {share})")
                 }
-                None => format!(" ~ {link} ({mean})"),
+                None if place == 0 => format!(" {name} ({mean})"),
+                None => format!(" ~ {name} ({mean})"),
             }
         });
-        let words: String = words.collect();
-        let words = words.trim_start_matches(" ~");
         let (label, unit) = (&self.label, self.quantity.rate_title);
-        (ranking.len() > 1).then(|| format!("{label}, {unit}, {order}:{words}"))
+        let words: String = words.collect();
+        (ranked.len() > 1).then(|| format!("{label}, {unit} of {of_what}, most first:{words}"))
     }
 }
 
