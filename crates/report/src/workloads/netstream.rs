@@ -267,12 +267,14 @@ impl<'a> LinkGroup<'a> {
         let words = ranked.iter().enumerate().map(|(place, ranked)| {
             let name = &lots[ranked.lot].0;
             let mean = format::beside(ranked.mean, ranked.mean);
-            match ranked.to_previous {
-                Some(effect) => {
-                    let sign = if effect.excludes_one() { '>' } else { '~' };
+            let effect = ranked.to_previous;
+            let telling = effect.and_then(|effect| Some((effect.ratio, effect.telling()?)));
+            match telling {
+                Some((value, interval)) => {
+                    let sign = if interval.1 < 1.0 { '>' } else { '~' };
                     let share = format::ratio(&Ratio {
-                        value: effect.ratio,
-                        interval: effect.interval,
+                        value,
+                        interval: Some(interval),
                     });
                     format!(" {sign} {name} ({mean}; {share})")
                 }
