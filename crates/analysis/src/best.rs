@@ -7,16 +7,18 @@ use crate::{points::PointSummary, schema::data, tiles::TileSummary};
 
 data! {
     /// The points that lead, among those that can be compared: groups that run together have
-    /// throughputs of their own, and none of them leads; nor does any point where points have
-    /// different workloads.
+    /// throughputs of their own, and none of them leads. Where points count different units of work,
+    /// each kind of unit has a point that leads, and none leads all.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Best {
-        /// The highest throughput of all points; null without a good trial, or where their
-        /// workloads differ.
+        /// The highest throughput of all points; null without a good trial, or where their units
+        /// of work differ.
         pub highest: Option<Leader>,
         /// The highest of those that kept the limits in every judged trial; null where none did, or
         /// where the study sets no limits.
         pub within_limits: Option<Leader>,
+        /// The highest of each kind of unit, where these differ; else empty.
+        pub of_units: Vec<Leader>,
         /// The same, layout by layout, but for layouts of several groups with users.
         pub layouts: Vec<LayoutBest>,
     }
@@ -29,7 +31,7 @@ data! {
         /// Name of the layout.
         pub layout: String,
         /// Number of the point with the highest throughput; null without a good trial, or where its
-        /// points have different workloads.
+        /// points have different units of work.
         pub highest: Option<u32>,
         /// Number of the highest that kept the limits; null where none did.
         pub within_limits: Option<u32>,
@@ -85,7 +87,10 @@ impl Best {
             }
         };
         let leading = |points: &[&PointSummary]| leader(points).filter(|_| comparable(&measured));
+        let kinds = kinds_of_units(&measured);
+        let of_units = kinds.iter().filter_map(|own| leader(own));
         Self {
+            of_units: of_units.filter(|_| kinds.len() > 1).collect(),
             highest: leading(&measured),
             within_limits: leading(&within(&measured)),
             layouts: layouts
@@ -97,11 +102,26 @@ impl Best {
     }
 }
 
-/// Whether their users do the same.
+/// Whether their throughputs count the same.
 fn comparable(points: &[&PointSummary]) -> bool {
-    points
-        .windows(2)
-        .all(|pair| pair[0].workload == pair[1].workload)
+    points.windows(2).all(|pair| unit(pair[0]) == unit(pair[1]))
+}
+
+/// What the throughput of a point counts.
+fn unit(point: &PointSummary) -> (&'static str, Option<u32>) {
+    (point.workload, point.unit_bytes)
+}
+
+/// The points with each kind of unit, in the order of the plan.
+fn kinds_of_units<'a>(points: &[&'a PointSummary]) -> Vec<Vec<&'a PointSummary>> {
+    let mut kinds: Vec<Vec<&PointSummary>> = Vec::new();
+    for point in points {
+        match kinds.iter_mut().find(|own| unit(own[0]) == unit(point)) {
+            Some(own) => own.push(point),
+            None => kinds.push(vec![point]),
+        }
+    }
+    kinds
 }
 
 /// Those that kept the limits.

@@ -266,8 +266,8 @@ fn failed_levels(run: &Run) -> Vec<FailedLevel> {
     of_level.collect()
 }
 
-/// Every level but the first of every factor against the first, but for levels of other workloads:
-/// what users do is no cause of a throughput, whose units then differ.
+/// Every level but the first of every factor against the first, but for levels of other workloads or
+/// of units of other sizes: what users do is no cause of a throughput that counts something else.
 fn contrasts(plan: &Plan) -> Vec<Contrast> {
     let of_factor = |(factor, of): (usize, &Factor)| {
         let levels = 1..u32::try_from(of.levels.len()).unwrap_or(0);
@@ -279,18 +279,22 @@ fn contrasts(plan: &Plan) -> Vec<Contrast> {
     };
     let all = plan.factors.iter().enumerate().flat_map(of_factor);
     all.filter(|contrast| {
-        let workloads = |level| workloads_at(plan, contrast.factor, level);
-        workloads(contrast.reference) == workloads(contrast.level)
+        let units = |level| units_at(plan, contrast.factor, level);
+        units(contrast.reference) == units(contrast.level)
     })
     .collect()
 }
 
-/// What users do in the variants with a level of a factor.
-fn workloads_at(plan: &Plan, factor: usize, level: u32) -> BTreeSet<&'static str> {
+/// What throughput counts in the variants with a level of a factor: workloads, with the sizes of
+/// their units.
+fn units_at(plan: &Plan, factor: usize, level: u32) -> BTreeSet<(&'static str, Option<u32>)> {
     let variants = plan.variants.iter();
     variants
         .filter(|variant| level_numbers(plan, &variant.levels).get(factor) == Some(&level))
-        .map(|variant| variant.study.workload.kind().name())
+        .map(|variant| {
+            let workload = &variant.study.workload;
+            (workload.kind().name(), workload.unit_bytes())
+        })
         .collect()
 }
 

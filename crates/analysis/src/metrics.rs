@@ -1,7 +1,7 @@
 //! The metrics of a workload over the trials of a point, from the workload's own list.
 
 use rookery_stats::{Measurement, Summary};
-use rookery_workload::{Better, Counters, MetricValue};
+use rookery_workload::{Better, Counters, Metric, MetricValue};
 
 use crate::schema::data;
 
@@ -19,35 +19,62 @@ data! {
         pub meaning: &'static str,
         /// Its values, one for each trial that has one.
         pub values: Summary,
+        /// The same, trial by trial.
+        pub trials: Vec<MetricOfTrial>,
+    }
+}
+
+data! {
+    /// A metric of a good trial.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct MetricOfTrial {
+        /// Number of the trial.
+        pub trial: u32,
+        /// The value.
+        pub value: f64,
     }
 }
 
 /// Every metric that a trial has a number for, in the workload's order.
-pub(crate) fn summarise<'a>(measured: impl Iterator<Item = &'a Measurement>) -> Vec<MetricSummary> {
-    let trials: Vec<Counters> = measured
-        .filter_map(|measured| {
-            Counters::together(measured.guests.iter().map(|guest| &guest.counters))
+pub(crate) fn summarise<'a>(
+    measured: impl Iterator<Item = (u32, &'a Measurement)>,
+) -> Vec<MetricSummary> {
+    let trials: Vec<(u32, Counters)> = measured
+        .filter_map(|(trial, measured)| {
+            let counters = measured.guests.iter().map(|guest| &guest.counters);
+            Some((trial, Counters::together(counters)?))
         })
         .collect();
-    let Some(info) = trials.first().map(|counters| counters.kind().info()) else {
+    let Some((_, first)) = trials.first() else {
         return Vec::new();
     };
-    let values: Vec<MetricValue> = trials.iter().flat_map(Counters::metrics).collect();
-    info.metrics
+    let values: Vec<(u32, MetricValue)> = trials
         .iter()
-        .filter_map(|metric| {
-            let values: Vec<f64> = values
-                .iter()
-                .filter(|value| value.metric.name == metric.name && value.value.is_finite())
-                .map(|value| value.value)
-                .collect();
-            Some(MetricSummary {
-                name: metric.name,
-                unit: metric.unit,
-                better: metric.better,
-                meaning: metric.meaning,
-                values: Summary::from_values(&values)?,
-            })
+        .flat_map(|(trial, counters)| {
+            let values = counters.metrics().into_iter();
+            values.map(|value| (*trial, value))
         })
-        .collect()
+        .collect();
+    let info = first.kind().info();
+    let summary = |metric: &Metric| {
+        let own = values
+            .iter()
+            .filter(|(_, value)| value.metric.name == metric.name && value.value.is_finite());
+        let trials: Vec<MetricOfTrial> = own
+            .map(|(trial, value)| MetricOfTrial {
+                trial: *trial,
+                value: value.value,
+            })
+            .collect();
+        let values: Vec<f64> = trials.iter().map(|trial| trial.value).collect();
+        Some(MetricSummary {
+            name: metric.name,
+            unit: metric.unit,
+            better: metric.better,
+            meaning: metric.meaning,
+            values: Summary::from_values(&values)?,
+            trials,
+        })
+    };
+    info.metrics.iter().filter_map(summary).collect()
 }

@@ -62,6 +62,8 @@ data! {
         pub point: PlannedPoint,
         /// The name of its workload.
         pub workload: &'static str,
+        /// How large a unit of work is, bytes; null where the workload does not say.
+        pub unit_bytes: Option<u32>,
         /// Trials that ended well.
         pub done: usize,
         /// Trials that failed their own checks.
@@ -425,6 +427,9 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
             .then(|| wish::percentile_rule(load, percentile))
             .flatten()
     });
+    let numbered = trials
+        .iter()
+        .filter_map(|trial| Some((trial.row.trial.id, trial.valid()?.1)));
     // Empty where no trial recorded it.
     let main_operation = operations
         .iter()
@@ -444,7 +449,8 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         units: info.unit.plural,
         rate: info.unit.rate,
         workload: info.name,
-        metrics: metrics::summarise(good.iter().map(|(_, measured)| *measured)),
+        unit_bytes: run.header.plan.study_of(point).workload.unit_bytes(),
+        metrics: metrics::summarise(numbered),
         main_operation,
         slowest_request: slowest_request(&good, &operations, info),
         operations,

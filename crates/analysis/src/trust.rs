@@ -11,7 +11,10 @@ use rookery_stats::{
 use rookery_store::{TrialRecord, TrialStatus, guest_links};
 use rookery_study::Purpose;
 
-use crate::{Run, TrialData, cpu_speed::CpuSpeeds, predict::HeldOutError, schema::data};
+use crate::{
+    Run, TrialData, cpu_distance::CpuDistances, cpu_speed::CpuSpeeds, predict::HeldOutError,
+    schema::data,
+};
 
 data! {
     /// Everything that says how far to trust a run.
@@ -25,6 +28,9 @@ data! {
         pub repeats: Option<Repeats>,
         /// Whether the CPUs were equally fast; null where that was not looked at.
         pub cpu_speeds: Option<CpuSpeeds>,
+        /// Whether the CPUs of driver and guests were equally far apart; null where that was not
+        /// looked at.
+        pub cpu_distances: Option<CpuDistances>,
         /// The error of predicting the upper loads from the lower ones, or why there is none.
         pub prediction: Prediction,
     }
@@ -175,6 +181,7 @@ impl Trust {
             driver: driver(run),
             repeats: repeats(run),
             cpu_speeds: CpuSpeeds::from_run(run),
+            cpu_distances: CpuDistances::from_run(run),
             prediction: prediction(run),
         }
     }

@@ -7,6 +7,7 @@
 mod affinity;
 mod clocks;
 mod config;
+mod cpu_distance;
 mod cpu_speed;
 mod databases;
 mod deaths;
@@ -20,6 +21,7 @@ mod samplers;
 mod schedule;
 
 pub use config::SamplerConfig;
+pub use cpu_distance::cpu_distances;
 pub use cpu_speed::cpu_speeds;
 pub use databases::DatabaseLook;
 pub use deaths::{GuestDeath, StorageLoss};

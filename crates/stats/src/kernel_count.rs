@@ -22,8 +22,8 @@ const STOLEN: f64 = 0.02;
 /// One count of the kernel between the begin and the end of the window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelCount {
-    /// What it counts for: `host`, `cpu 3`, the name of a guest, `lab` for the network of the lab
-    /// itself, or an interface of one of them (`g1 eth0`).
+    /// What it counts for: `host`, `cpu 3`, a pair of CPUs (`cpus 0 3`), the name of a guest, `lab`
+    /// for the network of the lab itself, or an interface of one of them (`g1 eth0`).
     pub scope: String,
     /// What is counted.
     pub counter: KernelCounter,
@@ -133,6 +133,9 @@ counters! {
     FixedWorkBefore = "fixed_work_before_ns",
     /// Time of the same calculation after the load.
     FixedWorkAfter = "fixed_work_after_ns",
+    /// Time in which a cache line goes from one CPU of a pair to the other and back, right after the
+    /// load. Not counted by the kernel: it says how far apart the CPUs were.
+    CacheLine = "cache_line_ns",
 }
 
 impl KernelCounter {
@@ -161,7 +164,11 @@ impl KernelCounter {
     pub fn is_gauge(self) -> bool {
         matches!(
             self,
-            Self::TimeWait | Self::SocketMemory | Self::FixedWorkBefore | Self::FixedWorkAfter
+            Self::TimeWait
+                | Self::SocketMemory
+                | Self::FixedWorkBefore
+                | Self::FixedWorkAfter
+                | Self::CacheLine
         )
     }
 }

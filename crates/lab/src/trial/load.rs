@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use rookery_cast::count_u32;
 use rookery_driver::Phases;
-use rookery_monitor::{LoadSchedule, Observations, SamplerConfig, Samplers, cpu_speeds};
+use rookery_monitor::{LoadSchedule, Observations, SamplerConfig, Samplers, cpu_distances, cpu_speeds};
 use rookery_stats::{KernelCounter, Measurement};
 
 use super::{
@@ -57,11 +57,14 @@ pub(crate) fn observe(
             loads.drive(&|| runner.labs.start(), state, &told)
         })
         .map_err(LabError::Sampling)?;
+    // At once: CPUs may be moved within seconds, and those that are idle before a load soon are.
+    let distances = cpu_distances(&driver_and_guests(trial, &config.cpus));
     let Driven {
         mut measured,
         facts,
     } = driven?;
     seen.kernel.extend(before);
+    seen.kernel.extend(distances);
     seen.kernel
         .extend(cpu_speeds(&used, KernelCounter::FixedWorkAfter));
     let silent = attach(trial, &mut measured, &counts, &seen);
@@ -80,6 +83,17 @@ fn cpus_of(trial: &TrialContext<'_>, drivers: &[u32]) -> Vec<u32> {
     let of_guests = guests.flat_map(|guest| guest.cpus().to_vec());
     let all: BTreeSet<u32> = of_guests.chain(drivers.iter().copied()).collect();
     all.into_iter().collect()
+}
+
+/// The first CPU of the driver here with the first one of each guest; none without a driver here.
+fn driver_and_guests(trial: &TrialContext<'_>, drivers: &[u32]) -> Vec<(u32, u32)> {
+    let Some(driver) = drivers.first() else {
+        return Vec::new();
+    };
+    let guests = trial.point.each_guest();
+    let first = guests.filter_map(|guest| guest.cpus().first().copied());
+    let all: BTreeSet<u32> = first.collect();
+    all.into_iter().map(|guest| (*driver, guest)).collect()
 }
 
 /// Put what the databases said of themselves beside the counters of their guests; the first that

@@ -1,15 +1,12 @@
 //! The answer in words. Every sentence follows from numbers of the run; nothing is said that was
 //! not measured.
 
-use std::collections::BTreeSet;
-
 use rookery_analysis::{
     Analysis, Run,
     best::Leader,
     effects::{Compared, EffectMetric, Effects, Worth},
     layers::Limit,
     points::PointSummary,
-    tiles::TileSummary,
 };
 use rookery_stats::Change;
 use rookery_store::TrialStatus;
@@ -211,29 +208,18 @@ fn best(run: &Run, analysis: &Analysis, limits: Option<&str>) -> Vec<String> {
     std::iter::once(sentence).chain(limited).collect()
 }
 
-/// Why no point leads where points have different workloads.
+/// The highest of each kind of unit where points count different units of work.
 fn different_work(analysis: &Analysis, limits: Option<&str>) -> Option<String> {
-    let together = |summary: &PointSummary| {
-        let several = |tile: &&TileSummary| tile.loaded().count() > 1;
-        let several = analysis.tiles.iter().filter(several);
-        let mut groups = several.flat_map(TileSummary::loaded);
-        groups.any(|group| group.point == Some(summary.point.id))
-    };
-    let workloads: BTreeSet<&str> = analysis
-        .points
-        .iter()
-        .filter(|summary| summary.per_minute.is_some() && !together(summary))
-        .map(|summary| summary.workload)
-        .collect();
-    if workloads.len() < 2 {
-        return None;
-    }
+    let leaders = &analysis.best.of_units;
+    let each = leaders.iter().map(|leader| leading("", leader, analysis));
     let limits = limits.map_or_else(String::new, |limits| format!(" The limits: {limits}."));
-    Some(format!(
-        "Points have different workloads ({}), so that none has the highest throughput; the tables \
-         have each.{limits}",
-        Vec::from_iter(workloads).join(", ")
-    ))
+    (!leaders.is_empty()).then(|| {
+        format!(
+            "Points count different units of work, so that none has the highest throughput of all; \
+             the highest of each:{}{limits}",
+            each.collect::<String>()
+        )
+    })
 }
 
 /// The sentence on the best point within the limits. Where no point came near them it says so: then

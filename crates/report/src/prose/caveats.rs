@@ -135,6 +135,8 @@ pub(crate) fn caveats(run: &Run, analysis: &Analysis, zone: &Zone) -> Vec<String
             .filter(|speeds| speeds.is_notable())
             .map(trust::cpu_speed_sentence),
     );
+    let distances = analysis.trust.cpu_distances.as_ref();
+    all.extend(distances.and_then(trust::cpu_distance_sentence));
     all.extend(moving_interrupts(run));
     all.extend(audit_caveats(run));
     all.extend(settings::caveat(run));

@@ -2,6 +2,7 @@
 
 use rookery_analysis::{
     Analysis, Run,
+    cpu_distance::{CpuDistances, DistanceClass},
     cpu_speed::CpuSpeeds,
     estimate::EstimateBasis,
     points::PointSummary,
@@ -32,6 +33,10 @@ pub(crate) fn facts(run: &Run, analysis: &Analysis) -> Vec<Fact> {
         (
             "CPU speed",
             trust.cpu_speeds.as_ref().map(cpu_speed_sentence),
+        ),
+        (
+            "CPU distance",
+            trust.cpu_distances.as_ref().and_then(cpu_distance_sentence),
         ),
         ("Limits", marginal(points)),
         ("Searches", blur(&analysis.searches)),
@@ -314,6 +319,29 @@ fn law(line: &Scaling) -> String {
     )
 }
 
+/// How far apart the CPUs of driver and guests were, where that was not the same in all trials.
+pub(crate) fn cpu_distance_sentence(distances: &CpuDistances) -> Option<String> {
+    let of_class = |class: &DistanceClass| {
+        let [least, most] = [class.least_ns, class.most_ns].map(|ns| format!("{ns:.0}"));
+        let span = if least == most {
+            least
+        } else {
+            format!("{least} to {most}")
+        };
+        let trials = format::counted(class.trials.len(), "trial");
+        format!("{span} ns after {trials}")
+    };
+    let classes: Vec<String> = distances.classes.iter().map(of_class).collect();
+    distances.is_notable().then(|| {
+        format!(
+            "The CPUs of driver and guests were not equally far apart in all trials: a cache line \
+             went from one to the other and back in {}. Throughput may differ by it though nothing \
+             of the system did.",
+            classes.join(", ")
+        )
+    })
+}
+
 /// The section for a terminal: short lines.
 pub(crate) fn lines(run: &Run, analysis: &Analysis) -> Vec<String> {
     // What the laws say stands above already.
@@ -354,6 +382,20 @@ pub(crate) fn lines(run: &Run, analysis: &Analysis) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cpus_that_were_not_equally_far_apart_are_told_with_their_trials() {
+        let class = |least_ns, most_ns, trials: &[u32]| DistanceClass {
+            least_ns,
+            most_ns,
+            trials: trials.to_vec(),
+        };
+        let sentence = |classes| cpu_distance_sentence(&CpuDistances { classes });
+        let near = class(62.0, 81.4, &[1, 4]);
+        let both = sentence(vec![near.clone(), class(431.0, 431.0, &[2])]);
+        insta::assert_snapshot!(both.expect("two classes"), @"The CPUs of driver and guests were not equally far apart in all trials: a cache line went from one to the other and back in 62 to 81 ns after 2 trials, 431 ns after 1 trial. Throughput may differ by it though nothing of the system did.");
+        assert_eq!(sentence(vec![near]), None);
+    }
 
     #[test]
     fn cpus_that_were_not_equally_fast_are_told_with_their_trials() {

@@ -1,7 +1,13 @@
 //! What only the netstream workload has: throughput of each link with the CPU time that it cost.
 
-use rookery_analysis::{Analysis, label::levels_after, points::PointSummary};
-use rookery_stats::Summary;
+use rookery_analysis::{
+    Analysis,
+    cpu_distance::CpuDistances,
+    label::levels_after,
+    points::PointSummary,
+    ranking::ranking,
+};
+use rookery_stats::{Ratio, Summary};
 use rookery_study::Level;
 
 use super::Brief;
@@ -13,9 +19,12 @@ use crate::{
 /// From this mean size of answers on, bytes, they are a stream: bytes count, and not exchanges.
 const STREAM_BYTES: f64 = 16_384.0;
 
-/// How the order of links is to be read.
-const ORDER: &str = "> where the intervals (of two repeats: the ranges) do not overlap, ~ where \
-                     they do";
+/// How an order of links is to be read.
+const ORDER: &str = "in brackets the share of the one before it with its 95 % interval; > where the \
+                     interval leaves 100 % out, ~ where it does not";
+/// The same where distances of CPUs differed.
+const OF_EQUAL_DISTANCE: &str = ", among trials in which the CPUs of driver and guest were equally \
+                                 far apart";
 
 /// What is shown of a group of points: how much was carried, and what that cost.
 struct Quantity {
@@ -73,7 +82,7 @@ pub(super) fn figure(analysis: &Analysis) -> Option<Figure> {
                   they are what the host spent."
             .to_owned(),
         panels,
-        remarks: orders(&groups),
+        remarks: orders(analysis, &groups),
         ..Figure::default()
     })
 }
@@ -82,7 +91,7 @@ pub(super) fn figure(analysis: &Analysis) -> Option<Figure> {
 pub(super) fn brief(analysis: &Analysis) -> Brief {
     Brief {
         tables: Vec::new(),
-        remarks: orders(&groups(analysis)),
+        remarks: orders(analysis, &groups(analysis)),
     }
 }
 
@@ -196,11 +205,23 @@ fn shown(mut data: Vec<Datum>) -> Vec<Datum> {
     data
 }
 
-/// One sentence for each group of two links or more.
-fn orders(groups: &[LinkGroup<'_>]) -> Vec<String> {
-    let mut sentences: Vec<String> = groups.iter().filter_map(order).collect();
+/// One sentence for each group of two links or more, and one more of layouts where these have
+/// several links.
+fn orders(analysis: &Analysis, groups: &[LinkGroup<'_>]) -> Vec<String> {
+    let distances = analysis.trust.cpu_distances.as_ref();
+    let of_group = |group: &LinkGroup<'_>| {
+        let links = group.links();
+        let layouts = Some(group.layouts()).filter(|layouts| layouts.len() < links.len());
+        let of_layouts = layouts
+            .and_then(|lots| group.order("layouts, all their links together", &lots, distances));
+        let of_links = group.order("links", &links, distances);
+        of_links.into_iter().chain(of_layouts)
+    };
+    let mut sentences: Vec<String> = groups.iter().flat_map(of_group).collect();
     if let Some(first) = sentences.first_mut() {
-        *first = format!("{first} ({ORDER})");
+        let differed = distances.is_some_and(CpuDistances::is_notable);
+        let among = if differed { OF_EQUAL_DISTANCE } else { "" };
+        *first = format!("{first} ({ORDER}{among})");
     }
     sentences
         .into_iter()
@@ -208,42 +229,63 @@ fn orders(groups: &[LinkGroup<'_>]) -> Vec<String> {
         .collect()
 }
 
-fn order(group: &LinkGroup<'_>) -> Option<String> {
-    let mut links: Vec<(&str, Summary)> = group
-        .links
-        .iter()
-        .filter_map(|(link, point)| Some((link.as_str(), value(point, group.quantity.rate)?)))
-        .collect();
-    if links.len() < 2 {
-        return None;
-    }
-    links.sort_by(|(_, a), (_, b)| b.mean.total_cmp(&a.mean));
-    let mut words = String::new();
-    let mut before: Option<Summary> = None;
-    for (link, summary) in links {
-        if let Some(before) = before {
-            words += if apart(&before, &summary) {
-                " > "
-            } else {
-                " ~ "
-            };
-        }
-        words += &format!("{link} ({})", format::summary(&summary));
-        before = Some(summary);
-    }
-    Some(format!(
-        "{}, most {} first: {words}",
-        group.label, group.quantity.rate_title
-    ))
-}
+/// A name with the points that it stands for.
+type Lot<'a> = (String, Vec<&'a PointSummary>);
 
-/// Whether the intervals of two means, the larger first, do not overlap; nothing is apart from a
-/// single trial.
-fn apart(larger: &Summary, smaller: &Summary) -> bool {
-    larger
-        .ends()
-        .zip(smaller.ends())
-        .is_some_and(|((low, _), (_, high))| low > high)
+impl<'a> LinkGroup<'a> {
+    /// A lot for each link.
+    fn links(&self) -> Vec<Lot<'a>> {
+        let links = self.links.iter();
+        links
+            .map(|(link, point)| (link.clone(), vec![*point]))
+            .collect()
+    }
+
+    /// A lot for each layout, with all of its links.
+    fn layouts(&self) -> Vec<Lot<'a>> {
+        let mut lots: Vec<Lot<'a>> = Vec::new();
+        for (_, point) in &self.links {
+            let layout = point.layouts();
+            match lots.iter_mut().find(|(known, _)| *known == layout) {
+                Some((_, points)) => points.push(point),
+                None => lots.push((layout, vec![point])),
+            }
+        }
+        lots
+    }
+
+    /// `4 connections, Mbit/s of links, most first: a (17 000) > b (15 000; 88 % (82 to 95))`;
+    /// `None` of a single lot.
+    fn order(
+        &self,
+        of_what: &str,
+        lots: &[Lot<'_>],
+        distances: Option<&CpuDistances>,
+    ) -> Option<String> {
+        let points: Vec<Vec<&PointSummary>> = lots.iter().map(|lot| lot.1.clone()).collect();
+        let ranked = ranking(&points, self.quantity.rate, distances);
+        let words = ranked.iter().enumerate().map(|(place, ranked)| {
+            let name = &lots[ranked.lot].0;
+            let mean = format::beside(ranked.mean, ranked.mean);
+            let effect = ranked.to_previous;
+            let telling = effect.and_then(|effect| Some((effect.ratio, effect.telling()?)));
+            match telling {
+                Some((value, interval)) => {
+                    let sign = if interval.1 < 1.0 { '>' } else { '~' };
+                    let share = format::ratio(&Ratio {
+                        value,
+                        interval: Some(interval),
+                    });
+                    format!(" {sign} {name} ({mean}; {share})")
+                }
+                None if place == 0 => format!(" {name} ({mean})"),
+                None => format!(" ~ {name} ({mean})"),
+            }
+        });
+        let (label, unit) = (&self.label, self.quantity.rate_title);
+        let words: String = words.collect();
+        (ranked.len() > 1).then(|| format!("{label}, {unit} of {of_what}, most first:{words}"))
+    }
 }
 
 #[cfg(test)]
@@ -333,10 +375,9 @@ mod tests {
     }
 
     #[test]
-    fn only_intervals_that_are_apart_make_an_order() {
-        let summary = |values: &[f64]| Summary::from_values(values).expect("values");
-        assert!(apart(&summary(&[10.0, 11.0]), &summary(&[8.0, 9.0])));
-        assert!(!apart(&summary(&[10.0, 11.0]), &summary(&[8.0, 10.5])));
-        assert!(!apart(&summary(&[10.0]), &summary(&[1.0])));
+    fn links_are_ordered_by_what_they_carried() {
+        let analysis = analysed(1e6);
+        let said = orders(&analysis, &groups(&analysis));
+        insta::assert_snapshot!(said.join("\n"));
     }
 }

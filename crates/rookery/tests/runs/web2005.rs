@@ -58,9 +58,11 @@ fn three_web_workloads_are_driven_and_audited() {
     let words: Vec<&str> = told.split_whitespace().collect();
     let told = words.join(" ");
     assert!(
-        told.contains("Points have different workloads (web-"),
+        told.contains("Points count different units of work"),
         "{told}"
     );
+    // The highest of each is told with its own unit.
+    assert!(told.matches("pages/min with").count() >= 2, "{told}");
     assert!(!told.contains("against `web-"), "{told}");
 }
 

@@ -108,6 +108,12 @@ pub(crate) trait WorkloadUse {
     /// What must be equal for the units of work of two studies to mean the same.
     fn unit_of_work(&self) -> String;
 
+    /// How large a unit of work is, bytes, where the study says so: units of different sizes are
+    /// not counted against each other.
+    fn unit_bytes(&self) -> Option<u32> {
+        None
+    }
+
     /// Seconds that all guests of a trial need for their copies of `megabytes` in all, checks of
     /// the data after the load included.
     fn copy_s(&self, megabytes: f64) -> f64;

@@ -315,6 +315,13 @@ impl Workload {
         self.keys().unit_of_work()
     }
 
+    /// How large a unit of work is, bytes, where the study says so: units of different sizes are
+    /// not counted against each other.
+    #[must_use]
+    pub fn unit_bytes(&self) -> Option<u32> {
+        self.keys().unit_bytes()
+    }
+
     pub(crate) fn keys(&self) -> &dyn WorkloadUse {
         match self {
             Self::Dvdstore(keys) => keys,

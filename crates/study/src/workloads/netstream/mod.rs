@@ -113,6 +113,10 @@ impl WorkloadUse for NetstreamUse {
         format!("netstream, {}", self.sizes())
     }
 
+    fn unit_bytes(&self) -> Option<u32> {
+        Some(self.size.answer_bytes)
+    }
+
     fn copy_s(&self, _megabytes: f64) -> f64 {
         0.0
     }
