@@ -230,12 +230,16 @@ impl Worker {
 
     /// How long the user of a row, with a request under way, may keep its thread to itself: there is
     /// no other user, and nothing is asked of it. `None` where it may not at all.
-    pub(crate) fn alone_for(&self, row: usize) -> Option<Duration> {
+    pub(crate) fn alone_for(&self, row: usize) -> Option<Alone> {
         if !self.has_one_user || self.row(row).is_overdue() {
             return None;
         }
-        let left = self.left_until.get().checked_sub(self.clock.now())?;
-        (left > 0).then_some(Duration::from_nanos(left))
+        let until = self.left_until.get();
+        let left = until.checked_sub(self.clock.now())?;
+        (left > 0).then_some(Alone {
+            until,
+            longest: Duration::from_nanos(left),
+        })
     }
 
     pub(crate) fn mark_written(&self, row: usize) {
@@ -517,6 +521,15 @@ fn close(row: &mut Row, recorder: &mut Recorder, now: Nanos) -> Option<Unfinishe
     })
 }
 
+/// For how long a user has its thread to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alone {
+    /// When the users are looked after next.
+    pub(crate) until: Nanos,
+    /// How long that is from now, more than nothing.
+    pub(crate) longest: Duration,
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Instant;
@@ -546,7 +559,8 @@ mod tests {
     fn only_one_user_of_a_closed_load_has_its_thread_to_itself() {
         let alone = worker(1, false);
         let longest = alone.alone_for(0).expect("no one else is there");
-        assert!(longest <= Duration::from_nanos(LONG), "{longest:?}");
+        assert!(longest.longest <= Duration::from_nanos(LONG), "{longest:?}");
+        assert_eq!(longest.until, LONG);
         assert_eq!(worker(2, false).alone_for(0), None);
         assert_eq!(worker(1, true).alone_for(0), None, "visitors may come");
         alone.left_until.set(0);

@@ -6,15 +6,16 @@ use std::{
     net::SocketAddr,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
-use rookery_driver::{EVIDENCE_BYTES, Fault};
+use rookery_driver::{EVIDENCE_BYTES, Fault, Nanos};
 use rookery_stats::ErrorClass;
 use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    net::{RecvFlags, recv},
+    io::{Errno, ioctl_fionbio},
+    net::{
+        RecvFlags, SendFlags, recv, send,
+        sockopt::{Timeout, set_socket_timeout},
+    },
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -27,7 +28,7 @@ use crate::{
         decode::{Answer, Assembler, Body, Feeding, Keep},
     },
     site::Site,
-    worker::Worker,
+    worker::{Alone, Worker},
 };
 
 /// What to ask for.
@@ -42,10 +43,18 @@ pub(crate) struct Ask<F> {
 /// One user's connection and cookies.
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
-    stream: Option<TcpStream>,
+    stream: Option<Stream>,
     /// An answer has come over it.
     reused: bool,
     cookies: Cookies,
+}
+
+/// A stream whose user may wait in its socket.
+#[derive(Debug)]
+struct Stream {
+    tcp: TcpStream,
+    /// A receive waits in the socket, until the user is looked after at this moment.
+    waits_until: Option<Nanos>,
 }
 
 impl Connection {
@@ -78,7 +87,7 @@ impl Connection {
     /// unless something came.
     pub(crate) fn renew(&mut self) {
         self.cookies = Cookies::default();
-        let quiet = |stream: &TcpStream| matches!(stream.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+        let quiet = |stream: &Stream| matches!(stream.tcp.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock);
         if !self.stream.as_ref().is_some_and(quiet) {
             self.close();
         }
@@ -89,7 +98,7 @@ impl Connection {
     pub(crate) fn abandon(&mut self) {
         if let Some(stream) = &self.stream {
             // Where that fails, the port is kept for a minute.
-            let _ = stream.set_zero_linger();
+            let _ = stream.tcp.set_zero_linger();
         }
         self.close();
     }
@@ -192,8 +201,8 @@ enum Step {
 /// Receive once into the thread's scratch buffer and feed what came.
 fn poll_step(
     worker: &Worker,
-    stream: &mut TcpStream,
-    alone: Option<Duration>,
+    stream: &mut Stream,
+    alone: Option<Alone>,
     cookies: &mut Cookies,
     assembler: &mut Assembler,
     keep: Keep,
@@ -239,16 +248,18 @@ fn poll_step(
     })
 }
 
-/// Receive once. A user that is `alone` on its thread for a while waits in its socket for so long,
-/// and by way of the runtime only then: that is an event queue, and a task, less for each answer.
+/// Receive once. A user that is `alone` on its thread waits in its socket, and by way of the runtime
+/// only when that took too long: that is a call of the kernel, an event queue and a task less for
+/// each answer.
 fn poll_receive(
-    stream: &mut TcpStream,
-    alone: Option<Duration>,
+    stream: &mut Stream,
+    alone: Option<Alone>,
     context: &mut Context<'_>,
     buffer: &mut ReadBuf<'_>,
 ) -> Poll<io::Result<()>> {
-    if alone.is_some_and(|longest| becomes_readable(stream, longest)) {
-        match recv(&*stream, buffer.initialize_unfilled(), RecvFlags::DONTWAIT) {
+    if let Some(alone) = alone {
+        stream.wait_within(alone)?;
+        match recv(&stream.tcp, buffer.initialize_unfilled(), RecvFlags::empty()) {
             Ok((_, read)) => {
                 buffer.advance(read);
                 return Poll::Ready(Ok(()));
@@ -257,24 +268,42 @@ fn poll_receive(
             Err(error) => return Poll::Ready(Err(error.into())),
         }
     }
-    Pin::new(stream).poll_read(context, buffer)
+    stream.wait_no_more()?;
+    Pin::new(&mut stream.tcp).poll_read(context, buffer)
 }
 
-/// Waits until something came, the server closed, or the time is over.
-fn becomes_readable(stream: &TcpStream, longest: Duration) -> bool {
-    let longest = Timespec {
-        tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: longest.subsec_nanos().into(),
-    };
-    let mut sockets = [PollFd::new(stream, PollFlags::IN)];
-    poll(&mut sockets, Some(&longest)).is_ok_and(|ready| ready > 0)
+impl Stream {
+    /// Have receives wait in the socket for as long as the user is alone. The time is set once for
+    /// all receives until then, so that the last of them may end later by as much.
+    fn wait_within(&mut self, alone: Alone) -> io::Result<()> {
+        if self.waits_until == Some(alone.until) {
+            return Ok(());
+        }
+        if self.waits_until.is_none() {
+            ioctl_fionbio(&self.tcp, false)?;
+        }
+        self.waits_until = Some(alone.until);
+        set_socket_timeout(&self.tcp, Timeout::Recv, Some(alone.longest))?;
+        Ok(())
+    }
+
+    /// Have no call wait in the socket, as the runtime wants it.
+    fn wait_no_more(&mut self) -> io::Result<()> {
+        if self.waits_until.take().is_some() {
+            ioctl_fionbio(&self.tcp, true)?;
+        }
+        Ok(())
+    }
 }
 
-async fn connect(worker: &Worker, row: usize, site: &Site) -> Result<TcpStream, Fault> {
+async fn connect(worker: &Worker, row: usize, site: &Site) -> Result<Stream, Fault> {
     let began = worker.clock().now();
-    let stream = open(worker, row, site.target()).await?;
+    let tcp = open(worker, row, site.target()).await?;
     worker.count_connect(row, began);
-    Ok(stream)
+    Ok(Stream {
+        tcp,
+        waits_until: None,
+    })
 }
 
 /// A new connection, which is not counted yet.
@@ -298,27 +327,29 @@ pub(crate) async fn open(
 
 /// Send at once what the socket takes: `None` when that was all, else the rest, in a buffer of its
 /// own.
-fn write_now(stream: &mut TcpStream, request: &[u8]) -> io::Result<Option<Vec<u8>>> {
-    match stream.try_write(request) {
+fn write_now(stream: &Stream, request: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    match send(&stream.tcp, request, flags) {
         Ok(sent) if sent == request.len() => Ok(None),
         Ok(sent) => Ok(Some(request[sent..].to_vec())),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Some(request.to_vec())),
-        Err(error) => Err(error),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(Some(request.to_vec())),
+        Err(error) => Err(error.into()),
     }
 }
 
 async fn write_rest(
     worker: &Worker,
     row: usize,
-    stream: &mut TcpStream,
+    stream: &mut Stream,
     mut rest: &[u8],
 ) -> Result<(), Fault> {
     const SEND: Fault = Fault::new(ErrorClass::Io, "send");
+    stream.wait_no_more().map_err(|_| SEND)?;
     while !rest.is_empty() {
         let written = within(
             worker,
             row,
-            poll_fn(|context| Pin::new(&mut *stream).poll_write(context, rest)),
+            poll_fn(|context| Pin::new(&mut stream.tcp).poll_write(context, rest)),
         )
         .await;
         match written {
