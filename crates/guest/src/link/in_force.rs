@@ -8,7 +8,7 @@ use rookery_study::{BackEnd, Impairment, LinkShape, Named as _, RateQueue, plain
 use serde::Deserialize;
 
 use super::{
-    BACK_END_BRIDGE, BRIDGE, GUEST_DEVICE,
+    BACK_END_BRIDGE, BRIDGE, GUEST_DEVICE, bridge_filters,
     packet_cpus::{Direction, placed},
     settings::{AskedLink, Side},
 };
@@ -100,6 +100,7 @@ pub(crate) fn readings(
         ),
         bridge_reading(shape.bridge_mtu, &outside),
     ];
+    readings.extend(filter_reading(place.lab));
     if shape.back_end == BackEnd::Separate {
         let in_force = back_end_in_force(&inside, &outside, far);
         readings.push(InForce::new(
@@ -135,16 +136,17 @@ pub(crate) fn readings(
 }
 
 /// The readings of a machine that is plugged into the lab's bridge by `tap`.
-pub(crate) fn machine_readings(host: &dyn Host, lab: &Path, tap: &str, mtu: u32) -> [InForce; 2] {
+pub(crate) fn machine_readings(host: &dyn Host, lab: &Path, tap: &str, mtu: u32) -> Vec<InForce> {
     let devices = devices(host, lab);
-    [
+    let mtus = [
         InForce::new(
             "network.mtu",
             mtu.to_string(),
             mtu_of(&devices, tap).map_or_else(String::new, |mtu| mtu.to_string()),
         ),
         bridge_reading(mtu, &devices),
-    ]
+    ];
+    mtus.into_iter().chain(filter_reading(lab)).collect()
 }
 
 /// What the interface of a machine gathers, where it was asked for. `lab` is the namespace of the
@@ -198,6 +200,17 @@ fn bridge_reading(asked: u32, devices: &[Device]) -> InForce {
         asked.to_string(),
         mtu_of(devices, BRIDGE).map_or_else(String::new, |mtu| mtu.to_string()),
     )
+}
+
+/// Whether packets on the bridges of a lab go through filters; nothing where the kernel has none
+/// for bridges.
+fn filter_reading(lab: &Path) -> Option<InForce> {
+    let filters = in_netns(Some(lab), bridge_filters::in_force).ok()??;
+    Some(InForce::new(
+        "network.bridge_filters",
+        "off",
+        on_off(filters),
+    ))
 }
 
 /// Nothing where `ip` says nothing.

@@ -12,6 +12,7 @@
 
 mod ability;
 mod base;
+mod bridge_filters;
 mod in_force;
 mod lines;
 mod packet_cpus;
@@ -20,6 +21,7 @@ mod unnamed;
 
 pub(crate) use ability::missing;
 pub(crate) use base::{back_end_address, bridges, guest_address, run_batch};
+pub(crate) use bridge_filters::leave_out as leave_out_filters;
 pub(crate) use in_force::{LinkPlace, coalesce_reading, host_mtu, machine_readings, readings};
 pub(crate) use lines::LinkLines;
 pub use settings::AskedLink;
