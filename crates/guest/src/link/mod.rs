@@ -20,7 +20,7 @@ mod settings;
 mod unnamed;
 
 pub(crate) use ability::missing;
-pub(crate) use base::{back_end_address, bridges, guest_address, run_batch};
+pub(crate) use base::{LAB_ADDRESS, back_end_address, bridges, guest_address, run_batch};
 pub(crate) use bridge_filters::leave_out as leave_out_filters;
 pub(crate) use in_force::{LinkPlace, coalesce_reading, host_mtu, machine_readings, readings};
 pub(crate) use lines::LinkLines;
