@@ -3,19 +3,22 @@
 use std::{
     net::{SocketAddr, TcpStream},
     path::Path,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use rookery_diagnosis::Diagnosis;
 use rookery_driver::DriverError;
-use rookery_guest::{DriverNetwork, TUNNEL_PORT, Tunnel};
-use rookery_host::in_netns;
+use rookery_guest::{DriverNetwork, TUNNEL_PORT, Way, WayKind};
+use rookery_host::{Host, RealHost, in_netns};
 use rookery_lab::{GroupPart, LabError};
 use rookery_web::{Config, Recording};
 
-/// How long the first guest may take to accept a connection through a tunnel.
+/// How long the first guest may take to accept a connection on its way.
 const REACH: Duration = Duration::from_secs(2);
 
 /// What a part of a load needs to be carried.
@@ -36,9 +39,11 @@ pub enum CarryError {
     /// A network is asked for by someone who cannot make it.
     #[error("to drive guests on a network of their own, the driver must run as root")]
     NotRoot,
-    /// The tunnel leads to no guest.
-    #[error("no connection to {target} through the tunnel from this host: {source}")]
+    /// The way leads to no guest.
+    #[error("no connection to {target} from this host, way `{way}`: {source}")]
     Unreachable {
+        /// The way.
+        way: WayKind,
         /// Address of the guest.
         target: SocketAddr,
         /// The system's reason.
@@ -53,7 +58,10 @@ impl Diagnosis for CarryError {
     fn code(&self) -> &'static str {
         match self {
             Self::NotRoot => "fleet::not-root",
-            Self::Unreachable { .. } => "fleet::tunnel",
+            Self::Unreachable { way, .. } => match way {
+                WayKind::Tunnel => "fleet::tunnel",
+                WayKind::Direct => "fleet::direct-way",
+            },
             Self::Lab(error) => error.code(),
         }
     }
@@ -72,9 +80,16 @@ impl Diagnosis for CarryError {
                  this program as root"
                     .to_owned(),
             ),
-            Self::Unreachable { .. } => Some(format!(
-                "let UDP port {TUNNEL_PORT} pass between the hosts, in both directions"
-            )),
+            Self::Unreachable { way, .. } => Some(match way {
+                WayKind::Tunnel => {
+                    format!("let UDP port {TUNNEL_PORT} pass between the hosts, in both directions")
+                }
+                WayKind::Direct => "let the network between the hosts pass frames of hardware \
+                                    addresses that it does not know (hypervisors and clouds drop \
+                                    them unless told otherwise), or leave `way = \"direct\"` out \
+                                    of the hosts file"
+                    .to_owned(),
+            }),
             Self::Lab(error) => error.help(),
         }
     }
@@ -88,18 +103,18 @@ impl CarriedPart<'_> {
     pub(crate) fn carry(&self) -> Result<Vec<Recording>, CarryError> {
         let networks = self.make_networks()?;
         let network_of = |group: &GroupPart| {
-            let tunnel = group.tunnel?;
-            let made = networks.iter().find(|(made, _)| *made == tunnel);
-            made.map(|(_, network)| network.path())
+            let way = group.way?;
+            let made = networks.iter().find(|(made, _)| *made == way);
+            made.map(|(_, network)| (way.kind(), network.path()))
         };
         let mut configs = Vec::new();
         for group in self.groups {
             let network = network_of(group);
-            if let (Some(path), Some(guest)) = (&network, group.config.assignments.first()) {
-                reach(path, guest.target)?;
+            if let (Some((way, path)), Some(guest)) = (&network, group.config.assignments.first()) {
+                reach(*way, path, guest.target)?;
             }
             configs.push(Config {
-                network,
+                network: network.map(|(_, path)| path),
                 ..group.config.clone()
             });
         }
@@ -124,19 +139,20 @@ impl CarriedPart<'_> {
         Ok(recorded.map_err(LabError::Driver)?)
     }
 
-    /// A network at the end of each tunnel: groups of one lab have the same.
-    fn make_networks(&self) -> Result<Vec<(Tunnel, DriverNetwork)>, CarryError> {
-        let mut networks: Vec<(Tunnel, DriverNetwork)> = Vec::new();
+    /// A network at the end of each way: groups of one lab have the same.
+    fn make_networks(&self) -> Result<Vec<(Way, DriverNetwork)>, CarryError> {
+        let host: Arc<dyn Host> = Arc::new(RealHost);
+        let mut networks: Vec<(Way, DriverNetwork)> = Vec::new();
         for group in self.groups {
-            let Some(tunnel) = group.tunnel else {
+            let Some(way) = group.way else {
                 continue;
             };
             if !is_root() {
                 return Err(CarryError::NotRoot);
             }
-            if networks.iter().all(|(made, _)| *made != tunnel) {
-                let network = tunnel.make_driver_network(&group.lab, self.networks);
-                networks.push((tunnel, network.map_err(LabError::from)?));
+            if networks.iter().all(|(made, _)| *made != way) {
+                let network = way.make_driver_network(&host, &group.lab, self.networks);
+                networks.push((way, network.map_err(LabError::from)?));
             }
         }
         Ok(networks)
@@ -144,10 +160,14 @@ impl CarriedPart<'_> {
 }
 
 /// See that a guest accepts connections through the network with this path.
-fn reach(network: &Path, target: SocketAddr) -> Result<(), CarryError> {
+fn reach(way: WayKind, network: &Path, target: SocketAddr) -> Result<(), CarryError> {
     let connect = || TcpStream::connect_timeout(&target, REACH).map(drop);
     let reached = in_netns(Some(network), connect).and_then(|done| done);
-    reached.map_err(|source| CarryError::Unreachable { target, source })
+    reached.map_err(|source| CarryError::Unreachable {
+        way,
+        target,
+        source,
+    })
 }
 
 /// Whether this process may make networks.

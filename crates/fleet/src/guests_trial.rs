@@ -210,6 +210,7 @@ mod tests {
         time::{Duration, Instant},
     };
 
+    use rookery_guest::WayKind;
     use rookery_lab::describe_host;
     use rookery_store::HostDescription;
 
@@ -239,6 +240,10 @@ mod tests {
 
         fn address(&self, _: IpAddr) -> Result<IpAddr, RemoteError> {
             Ok(Ipv4Addr::LOCALHOST.into())
+        }
+
+        fn way(&self) -> WayKind {
+            WayKind::Tunnel
         }
 
         fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {
@@ -291,6 +296,7 @@ mod tests {
             name: "d".to_owned(),
             host: doomed.host.clone(),
             address: Ipv4Addr::LOCALHOST.into(),
+            way: WayKind::Tunnel,
         };
         let guests = ClockOffset {
             offset_us: i64::try_from(HOUR.as_micros()).expect("an hour"),

@@ -9,7 +9,7 @@ use std::{
 };
 
 use rookery_diagnosis::ErrorFields;
-use rookery_guest::CleanOptions;
+use rookery_guest::{CleanOptions, WayKind};
 use rookery_lab::{
     DrivenPart, LabError, PartOrder, RemoteDriver, RemoteError, describe_host, own_address_towards,
 };
@@ -83,6 +83,11 @@ impl RemoteDriver for LocalDriver {
         own_address_towards(guests).map_err(|error| RemoteError::Lost {
             reason: format!("no way to {guests} is known: {error}"),
         })
+    }
+
+    fn way(&self) -> WayKind {
+        // The host of the guests says otherwise.
+        WayKind::Tunnel
     }
 
     fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {

@@ -4,6 +4,7 @@
 use std::{net::IpAddr, time::Duration};
 
 use rookery_diagnosis::ErrorFields;
+use rookery_guest::WayKind;
 use rookery_lab::GroupPart;
 use rookery_store::{HostDescription, RunHeader};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -87,6 +88,8 @@ pub(crate) struct DriverPlace {
     pub(crate) host: HostDescription,
     /// Its address as the guests' host reaches it.
     pub(crate) address: IpAddr,
+    /// How packets travel between the two.
+    pub(crate) way: WayKind,
 }
 
 /// How a driver's part of a load ended.

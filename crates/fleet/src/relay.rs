@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rookery_guest::WayKind;
 use rookery_lab::{DrivenPart, PartOrder, RemoteDriver, RemoteError, StartDecision};
 use rookery_store::{HostClock, HostDescription};
 
@@ -125,6 +126,10 @@ impl RemoteDriver for RelayedDriver<'_> {
 
     fn address(&self, _: IpAddr) -> Result<IpAddr, RemoteError> {
         Ok(self.place.address)
+    }
+
+    fn way(&self) -> WayKind {
+        self.place.way
     }
 
     fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {

@@ -12,6 +12,7 @@ use std::{
 };
 
 use rookery_diagnosis::ErrorFields;
+use rookery_guest::WayKind;
 use rookery_lab::{
     DrivenPart, LostDriver, PartOrder, RemoteDriver, RemoteEnd, RemoteError, RemoteLab, TrialOrder,
 };
@@ -264,7 +265,7 @@ impl<'a> RemoteAgent<'a> {
     /// The drivers of a trial, as the agent of its guests is told of them.
     fn places(&self, drivers: &[&dyn RemoteDriver]) -> Result<Vec<DriverPlace>, RemoteError> {
         if drivers.is_empty() {
-            // Only a tunnel needs the address: ssh may know the host by another name.
+            // Only a way needs the address: ssh may know the host by another name.
             return Ok(Vec::new());
         }
         let own = RemoteDriver::address(self, Ipv4Addr::LOCALHOST.into())?;
@@ -273,6 +274,7 @@ impl<'a> RemoteAgent<'a> {
                 name: driver.name().to_owned(),
                 host: driver.host().clone(),
                 address: driver.address(own)?,
+                way: self.host.way.or(driver.way()),
             })
         };
         drivers.iter().map(place).collect()
@@ -372,6 +374,10 @@ impl RemoteDriver for RemoteAgent<'_> {
         known.map_err(|error| RemoteError::Lost {
             reason: format!("no way to {} is known: {error}", self.host.address),
         })
+    }
+
+    fn way(&self) -> WayKind {
+        self.host.way
     }
 
     fn drive(&self, order: &PartOrder<'_>) -> Result<DrivenPart, RemoteError> {

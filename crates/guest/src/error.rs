@@ -1,11 +1,11 @@
 //! What can go wrong with guests: what happened, where, why, and what to do about it.
 
-use std::{error::Error, fmt, io, time::Duration};
+use std::{error::Error, fmt, io, net::IpAddr, time::Duration};
 
 use rookery_diagnosis::Diagnosis;
 use rookery_host::{CommandError, HostError, help_of};
 
-use crate::kind::Kind;
+use crate::{kind::Kind, way::NoDirectWay};
 
 /// What can go wrong with guests.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +47,14 @@ pub enum GuestError {
         what: String,
         /// What to do.
         help: String,
+    },
+    /// Another host cannot be reached by Ethernet frames.
+    #[error("there is no direct way to {there}: {why}")]
+    NoDirectWay {
+        /// The address of the other host.
+        there: IpAddr,
+        /// Why there is none.
+        why: NoDirectWay,
     },
     /// The caller asked to stop.
     #[error("stopped while {doing}, as asked")]
@@ -155,6 +163,7 @@ impl Diagnosis for GuestError {
             Self::Step { .. } => "guest::step-failed",
             Self::NotReady { .. } => "guest::not-ready",
             Self::Template { .. } => "guest::template",
+            Self::NoDirectWay { .. } => "guest::no-direct-way",
             Self::Stopped { .. } => "guest::stopped",
         }
     }
@@ -163,6 +172,10 @@ impl Diagnosis for GuestError {
         match self {
             Self::HostNotReady { help, .. } | Self::Template { help, .. } => Some(help.clone()),
             Self::Step { source, .. } => source.help(),
+            Self::NoDirectWay { .. } => Some(
+                "leave `way = \"direct\"` out of the hosts file: a tunnel goes through any network"
+                    .to_owned(),
+            ),
             Self::NotReady { .. } | Self::Stopped { .. } => None,
         }
     }

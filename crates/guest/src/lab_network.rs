@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     label::{Label, guest_netns, run_name},
-    link::{AskedLink, EndSettings, LinkLines, Side, apply, bridges, run_batch},
+    link::{AskedLink, EndSettings, LinkLines, Side, apply, bridges, leave_out_filters, run_batch},
 };
 use rookery_host::{Host, in_netns, make_netns, remove_netns};
 use rookery_study::LinkShape;
@@ -33,6 +33,7 @@ pub(crate) fn make_lab_network(
     host.step("lab network namespace")?;
     make_netns(&run_name(&label.run), || {
         reuse_ports()?;
+        leave_out_filters(host)?;
         run_batch(host, &label.environment(""), &batch)
     })
 }

@@ -42,8 +42,8 @@ mod storage;
 mod swap;
 mod sweep;
 mod template;
-mod tunnel;
 mod usage_sum;
+mod way;
 
 pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use counters::{DiskCounters, MachineCounters, MachineProbe, OutsideCounters};
@@ -85,4 +85,7 @@ pub use template::{
     Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,
     Versions, build_template, content_digest, patient, remove_templates, short_digest, templates,
 };
-pub use tunnel::{DriverNetwork, LabEnd, MOST_DRIVERS, TUNNEL_PORT, Tunnel, dead_runs_below};
+pub use way::{
+    Direct, DriverNetwork, LabEnd, MOST_DRIVERS, NoDirectWay, TUNNEL_PORT, Tunnel, Way, WayKind,
+    dead_runs_below,
+};

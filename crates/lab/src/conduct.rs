@@ -189,6 +189,7 @@ impl Conductor<'_> {
         )?;
         match self.labs {
             Labs::Here | Labs::DrivenFrom(_) | Labs::PartOf { .. } => {
+                far_users::check_ways(plan, self.labs.drivers())?;
                 check_plan(plan, &self.templates)?;
                 storage::check_runs(plan, &self.runs)
             }
@@ -549,7 +550,7 @@ impl Conductor<'_> {
         }
         let left: Vec<&str> = drivers.iter().map(|driver| driver.remote.name()).collect();
         self.remark(store, &lost.note(&left))?;
-        // It reaches a system that runs already without a tunnel of the trial's.
+        // It reaches a system that runs already without a way of the trial's.
         if header.study.guest.kind() == GuestKind::External {
             let end = Instant::now() + lease;
             while Instant::now() < end && !self.stop.load(Ordering::Relaxed) {

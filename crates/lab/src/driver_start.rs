@@ -51,7 +51,8 @@ pub(crate) fn facts(drivers: &[DriverStart]) -> Vec<Tuning> {
     facts
 }
 
-fn fact(name: &str, effective: String) -> Tuning {
+/// One such row.
+pub(crate) fn fact(name: &str, effective: String) -> Tuning {
     Tuning {
         guest: "host".to_owned(),
         name: name.to_owned(),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rookery_diagnosis::ErrorFields;
-use rookery_guest::Tunnel;
+use rookery_guest::{Way, WayKind};
 use rookery_host::RunId;
 use rookery_store::{HostClock, HostDescription, RunHeader, TrialRecord};
 use rookery_web::{Config, Part, Recording};
@@ -137,7 +137,7 @@ pub struct GroupPart {
     pub part: Part,
     /// How the guests are reached, as the driver sees it; nothing where they are on a network that
     /// the driver's machine is on too.
-    pub tunnel: Option<Tunnel>,
+    pub way: Option<Way>,
 }
 
 /// What a driver on another machine is to carry of the load of a trial.
@@ -178,6 +178,9 @@ pub trait RemoteDriver: Sync {
     /// When no way is known.
     fn address(&self, guests: IpAddr) -> Result<IpAddr, RemoteError>;
 
+    /// How packets travel between it and the guests.
+    fn way(&self) -> WayKind;
+
     /// Carry a part of a load from its start to its end.
     ///
     /// # Errors
@@ -191,7 +194,7 @@ pub trait RemoteDriver: Sync {
 /// A driver of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct NumberedDriver<'a> {
-    /// Its place among all drivers of the run. Its tunnels have it, so that one whose end a lost
+    /// Its place among all drivers of the run. Its ways have it, so that one whose end a lost
     /// driver still has leads nowhere.
     pub(crate) number: u8,
     /// The driver.

@@ -9,14 +9,15 @@ use std::{
 
 use rookery_cast::count_u32;
 use rookery_driver::{DriverError, Phases};
-use rookery_guest::{LabEnd, MOST_DRIVERS, Tunnel};
-use rookery_host::RunId;
+use rookery_guest::{LabEnd, MOST_DRIVERS, Way};
+use rookery_host::{RealHost, RunId};
 use rookery_stats::Measurement;
+use rookery_store::Tuning;
 use rookery_study::{GuestKind, Plan, Point, Variant};
 use rookery_web::{Config, ForeignRecording, Part, Recording};
 
 use crate::{
-    driver_start::{self, DriverStart},
+    driver_start::{self, DriverStart, fact},
     elsewhere::{DrivenPart, GroupPart, NumberedDriver, PartOrder, RemoteDriver, RemoteError},
     error::{Failure, LabError},
     trial_load::{Driven, DriverCpu},
@@ -48,12 +49,12 @@ struct FarGroup {
     cpus: Vec<DriverCpu>,
 }
 
-/// The tunnel from a lab to a driver.
-struct LabTunnel<'a> {
+/// The way from a lab to a driver.
+struct LabWay<'a> {
     lab: &'a RunId,
     /// Place of the driver.
     driver: usize,
-    tunnel: Tunnel,
+    way: Way,
     _end: LabEnd,
 }
 
@@ -66,12 +67,12 @@ struct DriverParts {
 
 impl FarGroup {
     /// The part of the driver at this place; nothing where none of its CPUs is for the group.
-    fn part(&self, driver: usize, tunnels: &[LabTunnel<'_>]) -> Option<GroupPart> {
+    fn part(&self, driver: usize, ways: &[LabWay<'_>]) -> Option<GroupPart> {
         let own = self.cpus.iter().filter(|cpu| cpu.driver == driver);
         let cpus: Vec<u32> = own.map(|cpu| cpu.cpu).collect();
         let before = self.cpus.iter().filter(|cpu| cpu.driver < driver).count();
-        let is_own = |tunnel: &&LabTunnel<'_>| tunnel.driver == driver && *tunnel.lab == self.lab;
-        let tunnel = tunnels.iter().find(is_own);
+        let is_own = |way: &&LabWay<'_>| way.driver == driver && *way.lab == self.lab;
+        let way = ways.iter().find(is_own);
         (!cpus.is_empty()).then(|| GroupPart {
             lab: self.lab.clone(),
             config: Config {
@@ -82,7 +83,7 @@ impl FarGroup {
                 before: count_u32(before),
                 of: count_u32(self.cpus.len()),
             },
-            tunnel: tunnel.map(|tunnel| tunnel.tunnel.other_end()),
+            way: way.map(|way| way.way.other_end()),
         })
     }
 }
@@ -144,14 +145,15 @@ impl<'a> FarUsers<'a> {
         start: &dyn Fn() -> Instant,
         stop: &AtomicBool,
     ) -> Result<Driven, Failure> {
-        let tunnels = self.tunnels()?;
+        let ways = self.ways()?;
         let orders: Vec<DriverParts> = (0..self.drivers.len())
-            .map(|driver| self.parts_of(driver, &tunnels))
+            .map(|driver| self.parts_of(driver, &ways))
             .collect();
         let parts = self.drive_parts(start(), stop, &orders)?;
         let starts = self.drivers.iter().zip(&parts);
         let starts = starts.map(|(driver, part)| DriverStart::new(driver.remote.name(), part));
-        let facts = driver_start::facts(&starts.collect::<Vec<_>>());
+        let mut facts = driver_start::facts(&starts.collect::<Vec<_>>());
+        facts.extend(self.told_ways(&ways));
         let mut recordings: Vec<Vec<Recording>> = self.groups.iter().map(|_| Vec::new()).collect();
         for (order, part) in orders.iter().zip(parts) {
             if order.groups.len() != part.recordings.len() {
@@ -170,40 +172,51 @@ impl<'a> FarUsers<'a> {
         })
     }
 
-    fn parts_of(&self, driver: usize, tunnels: &[LabTunnel<'_>]) -> DriverParts {
+    /// The rows among the settings of a trial that say how each driver reached its guests; none
+    /// where these are on a network that all are on.
+    fn told_ways(&self, ways: &[LabWay<'_>]) -> Vec<Tuning> {
+        let drivers = self.drivers.iter().enumerate();
+        let told = drivers.filter_map(|(place, driver)| {
+            let own = ways.iter().find(|way| way.driver == place)?;
+            let name = format!("driver.{}.way", driver.remote.name());
+            Some(fact(&name, own.way.kind().to_string()))
+        });
+        told.collect()
+    }
+
+    fn parts_of(&self, driver: usize, ways: &[LabWay<'_>]) -> DriverParts {
         let groups = self.groups.iter().enumerate();
-        let parts = groups.filter_map(|(place, group)| Some((place, group.part(driver, tunnels)?)));
+        let parts = groups.filter_map(|(place, group)| Some((place, group.part(driver, ways)?)));
         let (groups, parts) = parts.unzip();
         DriverParts { groups, parts }
     }
 
-    /// A tunnel to each driver from each lab whose guests it loads, where they are on a network of
+    /// A way to each driver from each lab whose guests it loads, where they are on a network of
     /// their own; nothing is left on an error.
-    fn tunnels(&self) -> Result<Vec<LabTunnel<'_>>, Failure> {
-        let mut tunnels: Vec<LabTunnel<'_>> = Vec::new();
+    fn ways(&self) -> Result<Vec<LabWay<'_>>, Failure> {
+        let mut ways: Vec<LabWay<'_>> = Vec::new();
         for group in &self.groups {
             let Some(network) = &group.config.network else {
                 continue;
             };
             for (place, NumberedDriver { number, remote }) in self.drivers.iter().enumerate() {
                 let drives = group.cpus.iter().any(|cpu| cpu.driver == place);
-                let known =
-                    |known: &LabTunnel<'_>| *known.lab == group.lab && known.driver == place;
-                if !drives || tunnels.iter().any(known) {
+                let known = |known: &LabWay<'_>| *known.lab == group.lab && known.driver == place;
+                if !drives || ways.iter().any(known) {
                     continue;
                 }
                 let (here, there) = addresses(*remote).map_err(|error| fault(*remote, error))?;
-                let tunnel = Tunnel::new(&group.lab, *number, here, there);
-                let end = tunnel.join_lab(&group.lab, network);
-                tunnels.push(LabTunnel {
+                let way = Way::new(remote.way(), &group.lab, *number, here, there);
+                let end = way.join_lab(&RealHost, &group.lab, network);
+                ways.push(LabWay {
                     lab: &group.lab,
                     driver: place,
-                    tunnel,
+                    way,
                     _end: end.map_err(LabError::from)?,
                 });
             }
         }
-        Ok(tunnels)
+        Ok(ways)
     }
 
     /// All drivers side by side. The first that fails ends the others.
@@ -225,7 +238,7 @@ impl<'a> FarUsers<'a> {
                         stop,
                     });
                     failed.fetch_or(driven.is_err(), Ordering::Relaxed);
-                    driven.map_err(|error| fault(*remote, error))
+                    driven.map_err(|error| fault(*remote, error).into())
                 })
             });
             let threads: Vec<_> = threads.collect();
@@ -283,13 +296,29 @@ pub(crate) fn check(plan: &Plan, drivers: &[&dyn RemoteDriver]) -> Result<(), La
     Ok(())
 }
 
-fn fault(driver: &dyn RemoteDriver, error: RemoteError) -> Failure {
+/// Whether packets can travel to these drivers from here as their hosts ask for.
+///
+/// # Errors
+/// When they cannot to one of them.
+pub(crate) fn check_ways(plan: &Plan, drivers: &[&dyn RemoteDriver]) -> Result<(), LabError> {
+    let mut studies = plan.variants.iter().flat_map(Variant::studies);
+    if studies.all(|study| study.guest.kind() == GuestKind::External) {
+        // It is reached as it is anyway.
+        return Ok(());
+    }
+    for driver in drivers {
+        let (_, there) = addresses(*driver).map_err(|error| fault(*driver, error))?;
+        Way::check(driver.way(), there)?;
+    }
+    Ok(())
+}
+
+fn fault(driver: &dyn RemoteDriver, error: RemoteError) -> LabError {
     let host = driver.name().to_owned();
     match error {
         RemoteError::Lost { reason } => LabError::DriverLost { host, reason },
         RemoteError::Refused(fields) => LabError::Elsewhere { host, fields },
     }
-    .into()
 }
 
 /// The address of this machine on the way to another one. No packet is sent.

@@ -43,6 +43,7 @@ impl Conductor<'_> {
         let dir = RunDir::create(&self.runs, "trial")?;
         self.keep_to_grammar(header, &dir.store())?;
         far_users::check(&header.plan, self.labs.drivers())?;
+        far_users::check_ways(&header.plan, self.labs.drivers())?;
         check_plan(&header.plan, &self.templates)?;
         let header = RunHeader {
             run_id: dir.run().to_string(),

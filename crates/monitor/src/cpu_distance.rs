@@ -40,7 +40,10 @@ struct Line(AtomicU32);
 #[must_use]
 pub fn cpu_distances(pairs: &[(u32, u32)]) -> Vec<KernelCount> {
     let step = pairs.len().div_ceil(MOST_PAIRS).max(1);
-    let looked_at = pairs.iter().step_by(step).filter(|(one, other)| one != other);
+    let looked_at = pairs
+        .iter()
+        .step_by(step)
+        .filter(|(one, other)| one != other);
     let counts = looked_at.filter_map(|(one, other)| {
         Some(KernelCount {
             scope: format!("cpus {one} {other}"),
@@ -148,7 +151,10 @@ mod tests {
             let answering = scope.spawn(|| answer(&line, until));
             for number in [1, 3, 5] {
                 line.0.store(number, Ordering::Release);
-                assert_eq!(wait_for(&line, until, |seen| seen == number + 1), Some(number + 1));
+                assert_eq!(
+                    wait_for(&line, until, |seen| seen == number + 1),
+                    Some(number + 1)
+                );
             }
             line.0.store(END, Ordering::Release);
             assert!(answering.join().expect("no panic"));

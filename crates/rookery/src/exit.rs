@@ -289,7 +289,9 @@ impl From<LabError> for Failure {
                 StackError::HostNotReady { .. }
                 | StackError::Guest(GuestError::HostNotReady { .. }),
             )
-            | LabError::Guest(GuestError::HostNotReady { .. }) => Code::Host,
+            | LabError::Guest(GuestError::HostNotReady { .. } | GuestError::NoDirectWay { .. }) => {
+                Code::Host
+            }
             LabError::UnknownProfile { .. }
             | LabError::Setting { .. }
             | LabError::Stack(StackError::OtherWorkload { .. }) => Code::Study,

@@ -357,6 +357,27 @@ impl PretendHosts {
             .run(&["ip", "link", "set", &link, "master", "hosts"]);
     }
 
+    /// Have the controller reach a host as if a router stood between them.
+    pub fn reach_through_itself(&self, number: usize) {
+        let address = address(number);
+        self.controller.run(&[
+            "ip", "route", "add", &address, "via", &address, "dev", "hosts", "onlink",
+        ]);
+    }
+
+    /// Have the packets that a host receives from others handled on one CPU, as machines of their
+    /// own have it: on one kernel it is else the CPU of whoever sent them.
+    pub fn receive_on(&self, number: usize, cpu: u32) {
+        receive_on(&self.hosts[number], "eth0", cpu);
+    }
+
+    /// The same of what the controller's host receives from the hosts.
+    pub fn controller_receives_on(&self, cpu: u32) {
+        for number in 0..self.hosts.len() {
+            receive_on(&self.controller, &format!("to-{}", name(number)), cpu);
+        }
+    }
+
     /// What `nsenter` is told to enter the controller's network namespace.
     #[must_use]
     pub fn controller_net(&self) -> String {
@@ -379,6 +400,16 @@ impl PretendHosts {
             words.starts_with(begin.as_bytes()).then_some(id)
         })
     }
+}
+
+/// Have the packets that an interface of a namespace receives handled on one CPU.
+fn receive_on(host: &Namespace, device: &str, cpu: u32) {
+    let mask = 1_u32.checked_shl(cpu).expect("one of the first 32 CPUs");
+    let script = format!(
+        "mount -t sysfs sysfs /sys && echo {mask:x} > /sys/class/net/{device}/queues/rx-0/rps_cpus"
+    );
+    // Its own `/sys` shows the interfaces of its network.
+    host.run(&["unshare", "--mount", "sh", "-c", &script]);
 }
 
 /// Where the NATS server is.

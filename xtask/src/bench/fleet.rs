@@ -9,10 +9,10 @@ mod spread;
 const USAGE: &str = "\
 usage: cargo xtask bench fleet [drivers | agents | spread] [--pairs N] [--agents N]
 
-  drivers     CPU per request of a driver on another host against one on this host, the same guest
+  drivers     CPU per request of a driver on another host, by each way, against one on this host
   agents      CPU and memory of a controller of simulated agents, and the skew of their starts
   spread      time of 40 short trials on three hosts against one
-  --pairs N   pairs of trials in random order (5)
+  --pairs N   rounds of trials in random order (5)
   --agents N  agents, at most 256 (200)
 ";
 

@@ -22,6 +22,7 @@
 //! cpus = "0-7"                 # CPUs that are lent
 //! memory_mib = 16384           # memory that is lent
 //! directory = "/srv/rookery"   # where the program and what it makes lie
+//! way = "direct"               # how packets of users travel, where not through a tunnel
 //! ```
 
 mod nats;
@@ -29,6 +30,8 @@ mod problem;
 mod read;
 
 use std::{collections::BTreeSet, path::PathBuf};
+
+use rookery_guest::WayKind;
 
 pub use self::problem::{HostsProblem, HostsProblems};
 use crate::bus::NatsAddress;
@@ -115,6 +118,8 @@ pub struct HostEntry {
     pub memory_mib: Option<u64>,
     /// Where the program and what it makes lie: absolute.
     pub directory: String,
+    /// How packets travel between users and guests, one of which it has.
+    pub way: WayKind,
 }
 
 impl HostsFile {

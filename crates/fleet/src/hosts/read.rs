@@ -7,6 +7,7 @@ use std::{
 };
 
 use rookery_diagnosis::outside_text;
+use rookery_guest::WayKind;
 use rookery_host::parse_cpu_list;
 use serde::Deserialize;
 use toml::Spanned;
@@ -54,6 +55,7 @@ struct RawHost {
     cpus: Option<Spanned<String>>,
     memory_mib: Option<Spanned<i64>>,
     directory: Option<Spanned<String>>,
+    way: Option<Spanned<String>>,
 }
 
 pub(super) fn parse(file_name: &str, text: &str) -> Result<HostsFile, HostsProblems> {
@@ -71,8 +73,8 @@ pub(super) fn parse(file_name: &str, text: &str) -> Result<HostsFile, HostsProbl
         Ok(raw) => raw,
         Err(error) => {
             let help = "a hosts file is TOML: `[[host]]` with `name`, `address`, and perhaps \
-                        `user`, `port`, `jump`, `sudo`, `cpus`, `memory_mib`, `directory`; above \
-                        them `ssh_config` and `[nats]` with `url`, `credentials`, `ca`, or \
+                        `user`, `port`, `jump`, `sudo`, `cpus`, `memory_mib`, `directory`, `way`; \
+                        above them `ssh_config` and `[nats]` with `url`, `credentials`, `ca`, or \
                         `[nats.host]` with `name`, `port`";
             problems.add(&error.span().unwrap_or(0..0), error.message(), help);
             return Err(HostsProblems(problems.found));
@@ -196,6 +198,7 @@ fn read_host(raw: &RawHost, problems: &mut Problems<'_>) -> HostEntry {
         cpus: read_cpus(raw.cpus.as_ref(), problems),
         memory_mib: read_memory(raw.memory_mib.as_ref(), problems),
         directory,
+        way: read_way(raw.way.as_ref(), problems),
         user,
     }
 }
@@ -254,6 +257,17 @@ fn read_memory(memory: Option<&Spanned<i64>>, problems: &mut Problems<'_>) -> Op
     read
 }
 
+fn read_way(way: Option<&Spanned<String>>, problems: &mut Problems<'_>) -> WayKind {
+    let Some(way) = way else {
+        return WayKind::default();
+    };
+    let mut all = WayKind::ALL.into_iter();
+    let read = all.find(|kind| kind.name() == way.get_ref());
+    let help = "write \"tunnel\", or \"direct\" for hosts on one Ethernet segment";
+    problems.check(way, read.is_some(), "way of packets", help);
+    read.unwrap_or_default()
+}
+
 fn is_name(text: &str) -> bool {
     text.len() <= MOST_NAME && !text.contains('_') && is_word(text, "-")
 }
@@ -275,6 +289,7 @@ mod tests {
         let file = HostsFile::parse("hosts.toml", text).expect("right");
         let host = &file.hosts[0];
         assert_eq!((host.port, host.sudo), (22, false));
+        assert_eq!(host.way, WayKind::Tunnel);
         assert_eq!(host.program(), "/var/tmp/rookery-fleet/rookery");
         assert_eq!(host.place(), "host a (192.0.2.1, port 22)");
     }
@@ -293,6 +308,7 @@ mod tests {
             cpus = "0-2,5"
             memory_mib = 4096
             directory = "/srv/rookery/"
+            way = "direct"
         "#;
         let file = HostsFile::parse("dir/hosts.toml", text).expect("right");
         assert_eq!(file.ssh_config.as_deref(), Some(Path::new("dir/ssh.conf")));
@@ -301,6 +317,7 @@ mod tests {
         assert_eq!(host.memory_mib, Some(4096));
         assert_eq!(host.program(), "/srv/rookery/rookery");
         assert_eq!(host.destination(), "lab@fe80::1%eth0");
+        assert_eq!(host.way, WayKind::Direct);
     }
 
     #[test]
@@ -316,10 +333,11 @@ user = "me you"
 cpus = "3-1"
 memory_mib = 0
 directory = "/srv/../etc"
+way = "straight"
 "#;
         let problems = HostsFile::parse("h.toml", text).expect_err("wrong").0;
         let lines: Vec<usize> = problems.iter().map(|problem| problem.line).collect();
-        assert_eq!(lines, [3, 4, 8, 11, 9, 10, 6], "{problems:#?}");
+        assert_eq!(lines, [3, 4, 8, 11, 9, 10, 12, 6], "{problems:#?}");
         assert!(problems.iter().all(|problem| !problem.help.is_empty()));
     }
 

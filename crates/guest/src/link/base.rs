@@ -8,7 +8,7 @@ use rookery_study::{BackEnd, LEAST_MTU, LinkShape};
 use super::{BACK_END_BRIDGE, BRIDGE};
 
 /// The lab's side, where the driver is.
-const LAB_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
+pub(crate) const LAB_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
 /// The largest number of a guest: the address block, less the lab's own part. A Linux bridge takes
 /// 1023 ports.
 const LAST_NUMBER: u16 = 1023;

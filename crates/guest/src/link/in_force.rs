@@ -8,7 +8,7 @@ use rookery_study::{BackEnd, Impairment, LinkShape, Named as _, RateLimit, RateQ
 use serde::Deserialize;
 
 use super::{
-    BACK_END_BRIDGE, BACK_END_DEVICE, BRIDGE, GUEST_DEVICE,
+    BACK_END_BRIDGE, BACK_END_DEVICE, BRIDGE, GUEST_DEVICE, bridge_filters,
     lines::back_end_port,
     packet_cpus::{Direction, placed},
     settings::{AskedLink, EndDevices, Side},
@@ -99,6 +99,7 @@ pub(crate) fn readings(
         ),
         bridge_reading(shape.bridge_mtu, &outside),
     ];
+    readings.extend(filter_reading(place.lab));
     if shape.back_end == BackEnd::Separate {
         let has_interface = find(&inside, BACK_END_DEVICE).is_some();
         readings.push(back_end_reading(has_interface, &outside, place.number));
@@ -182,6 +183,17 @@ pub(super) fn bridge_reading(asked: u32, devices: &[Device]) -> InForce {
         asked.to_string(),
         mtu_of(devices, BRIDGE).map_or_else(String::new, |mtu| mtu.to_string()),
     )
+}
+
+/// Whether packets on the bridges of a lab go through filters; nothing where the kernel has none
+/// for bridges.
+pub(super) fn filter_reading(lab: &Path) -> Option<InForce> {
+    let filters = in_netns(Some(lab), bridge_filters::in_force).ok()??;
+    Some(InForce::new(
+        "network.bridge_filters",
+        "off",
+        on_off(filters),
+    ))
 }
 
 /// Nothing where `ip` says nothing.

@@ -12,9 +12,9 @@ use super::{
     BACK_END_DEVICE, GUEST_DEVICE,
     base::run_batch,
     in_force::{
-        back_end_reading, both, bridge_reading, devices, disciplines, features, gathered,
-        impairment_readings, limit_readings, mtu_of, on_off, packet_readings, parse_disciplines,
-        state,
+        back_end_reading, both, bridge_reading, devices, disciplines, features, filter_reading,
+        gathered, impairment_readings, limit_readings, mtu_of, on_off, packet_readings,
+        parse_disciplines, state,
     },
     lines::back_end_port,
     packet_cpus::placed,
@@ -120,6 +120,7 @@ impl MachineLink<'_> {
                 mtu.map_or_else(String::new, |mtu| mtu.to_string()),
             ));
             readings.push(bridge_reading(nic.mtu, &devices));
+            readings.extend(filter_reading(lab));
             if nic.back_end == BackEnd::Separate {
                 let has_interface = inside.interfaces.contains(BACK_END_DEVICE);
                 readings.push(back_end_reading(has_interface, &devices, self.number));

@@ -15,6 +15,7 @@
 
 mod ability;
 mod base;
+mod bridge_filters;
 mod in_force;
 mod lines;
 mod machine;
@@ -23,7 +24,8 @@ mod settings;
 mod unnamed;
 
 pub(crate) use ability::missing;
-pub(crate) use base::{back_end_address, bridges, guest_address, run_batch};
+pub(crate) use base::{LAB_ADDRESS, back_end_address, bridges, guest_address, run_batch};
+pub(crate) use bridge_filters::leave_out as leave_out_filters;
 pub(crate) use in_force::{LinkPlace, host_mtu, readings};
 pub(crate) use lines::{LinkLines, back_end_port};
 pub(crate) use machine::{MachineEnd, MachineLink};

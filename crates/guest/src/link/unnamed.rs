@@ -10,7 +10,10 @@ use std::{
 
 use rookery_host::{Host, in_unnamed_netns};
 
-use super::{AskedLink, EndSettings, LinkLines, Side, apply, bridges, guest_address, run_batch};
+use super::{
+    AskedLink, EndSettings, LinkLines, Side, apply, bridges, guest_address, leave_out_filters,
+    run_batch,
+};
 
 /// Both ends of a link that is there.
 #[derive(Clone, Debug)]
@@ -44,6 +47,7 @@ pub fn with_link<T: Send>(
                 lab,
             }));
         };
+        leave_out_filters(host)?;
         run_batch(host, &[], &bridges(asked.shape).concat())?;
         let lines = &LinkLines::new(asked.shape, 1, &lab)?;
         let settings = EndSettings::from(asked);

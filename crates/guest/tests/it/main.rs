@@ -3,8 +3,9 @@
 //!
 //! This file's own executable, called with `guest-program`, is the program that the guests run;
 //! called with `controller`, it is a controller that makes guests and waits to be killed; with
-//! `child-that-dies`, `device-user-that-dies`, `linker-that-dies`, `machine-linker-that-dies` or
-//! `swapper-that-dies`, one that dies by itself. That is why there is no harness of Rust's here.
+//! `child-that-dies`, `device-user-that-dies`, `linker-that-dies`, `machine-linker-that-dies`,
+//! `swapper-that-dies` or `way-maker-that-dies`, one that dies by itself. That is why there is no
+//! harness of Rust's here.
 
 mod bare_cases;
 mod beyond;
@@ -25,6 +26,7 @@ mod vm_failures;
 mod vm_link_cases;
 mod vm_network_cases;
 mod vm_volume_cases;
+mod way_cases;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rookery_guest::{Kind, check_host};
@@ -48,6 +50,7 @@ fn main() {
             vm_link_cases::run_machine_linker_that_dies(&words[1..]);
         }
         Some("swapper-that-dies") => swap_cases::run_swapper_that_dies(&words[1..]),
+        Some("way-maker-that-dies") => way_cases::run_way_maker_that_dies(&words[1..]),
         Some("controller") => fixture::run_controller(&words[1..]),
         _ => {
             let conclusion = libtest_mimic::run(&Arguments::from_args(), trials());
@@ -75,6 +78,7 @@ fn trials() -> Vec<Trial> {
                 container_cases::CASES,
                 network_cases::CASES,
                 swap_cases::CASES,
+                way_cases::CASES,
             ],
         ),
         (

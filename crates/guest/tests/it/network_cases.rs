@@ -1,7 +1,7 @@
 //! Links of containers with real interfaces: read back, under faults, and after sudden death.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
     time::Duration,
@@ -11,7 +11,7 @@ use rookery_guest::{
     CalledBy, CleanOptions, Guest, GuestSpec, InForce, Kind, LabShape, RunDirs, check_network,
     clean, open_lab, remove_all,
 };
-use rookery_host::{NamespaceSysfs, RealHost, RunId, in_netns};
+use rookery_host::{NamespaceSysfs, RealHost, RunId, in_netns, in_unnamed_netns};
 use rookery_study::{BackEnd, Impairment, LinkDevice, LinkShape, Offloads, RateLimit, RateQueue};
 
 use crate::{
@@ -31,6 +31,10 @@ pub(crate) const CASES: &[Case] = &[
     (
         "settings_of_a_link_are_read_back",
         settings_of_a_link_are_read_back,
+    ),
+    (
+        "packet_filters_see_nothing_of_the_bridges_of_a_lab",
+        packet_filters_see_nothing_of_the_bridges_of_a_lab,
     ),
     (
         "guests_of_a_tier_are_called_on_a_network_of_their_own",
@@ -53,6 +57,14 @@ pub(crate) const CASES: &[Case] = &[
         sudden_death_at_any_step_of_a_link_leaves_nothing_after_clean,
     ),
 ];
+
+/// Whether IP packets on bridges go through packet filters.
+const BRIDGE_FILTERS: &str = "/proc/sys/net/bridge/bridge-nf-call-iptables";
+
+/// Whether the kernel has packet filters on bridges, for each namespace by itself.
+fn has_bridge_filters() -> bool {
+    in_unnamed_netns(|| Path::new(BRIDGE_FILTERS).exists()).expect("a namespace")
+}
 
 /// Delay and loss, where the kernel has them.
 fn impairment() -> Impairment {
@@ -207,6 +219,10 @@ fn settings_of_a_link_are_read_back(_: Kind) {
                 true => &[],
                 false => &["delay", "loss"],
             };
+            let filters: &[&str] = match has_bridge_filters() {
+                true => &["bridge_filters"],
+                false => &[],
+            };
             // An interface of a host with one CPU has one queue, and nothing to choose from.
             let packets: &[&str] = match std::thread::available_parallelism() {
                 Ok(cpus) if cpus.get() > 1 => &["irq", "irq_send"],
@@ -214,23 +230,22 @@ fn settings_of_a_link_are_read_back(_: Kind) {
             };
             assert_eq!(
                 names,
-                [
-                    "device",
-                    "mtu",
-                    "bridge_mtu",
-                    "back_end",
-                    "gro",
-                    "gso",
-                    "tso",
-                    "checksum",
-                    "rate_limit",
-                    "queue_length",
-                ]
-                .iter()
-                .chain(impaired)
-                .chain(packets)
-                .map(|name| format!("network.{name}"))
-                .collect::<Vec<_>>()
+                ["device", "mtu", "bridge_mtu"]
+                    .iter()
+                    .chain(filters)
+                    .chain(&[
+                        "back_end",
+                        "gro",
+                        "gso",
+                        "tso",
+                        "checksum",
+                        "rate_limit",
+                        "queue_length",
+                    ])
+                    .chain(impaired)
+                    .chain(packets)
+                    .map(|name| format!("network.{name}"))
+                    .collect::<Vec<_>>()
             );
             assert_all_in_force(&*guests[0]);
             // Somebody takes the limit away on the lab's side.
@@ -270,6 +285,30 @@ fn settings_of_a_link_are_read_back(_: Kind) {
             );
         });
     }
+}
+
+fn packet_filters_see_nothing_of_the_bridges_of_a_lab(_: Kind) {
+    if !has_bridge_filters() {
+        return;
+    }
+    let host = std::fs::read(BRIDGE_FILTERS).expect("the host's own");
+    with_lab(&LinkShape::default(), |lab| {
+        let mut guests: Vec<Box<dyn Guest>> = vec![create(lab, &spec(1, &[]))];
+        up(lab, &mut guests);
+        let found = |guest: &dyn Guest| {
+            let all = readings(guest).into_iter();
+            let own = all.filter(|(name, ..)| name == "network.bridge_filters");
+            own.map(|(_, asked, effective)| [asked, effective])
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found(&*guests[0]), [["off", "off"]]);
+        // Somebody wants them in the lab.
+        let wanted = in_netns(lab.network(), || std::fs::write(BRIDGE_FILTERS, "1"));
+        wanted.expect("a namespace").expect("a switch");
+        assert_eq!(found(&*guests[0]), [["off", "on"]]);
+    });
+    let now = std::fs::read(BRIDGE_FILTERS).expect("the host's own");
+    assert_eq!(now, host, "the host's own");
 }
 
 fn guests_of_a_tier_are_called_on_a_network_of_their_own(_: Kind) {

@@ -4,7 +4,9 @@ use std::{collections::BTreeSet, time::Duration};
 
 use rookery_cast::count_u32;
 use rookery_driver::Phases;
-use rookery_monitor::{LoadSchedule, Observations, SamplerConfig, Samplers, cpu_distances, cpu_speeds};
+use rookery_monitor::{
+    LoadSchedule, Observations, SamplerConfig, Samplers, cpu_distances, cpu_speeds,
+};
 use rookery_stats::{KernelCounter, Measurement};
 
 use super::{

@@ -1,10 +1,7 @@
 //! What only the netstream workload has: throughput of each link with the CPU time that it cost.
 
 use rookery_analysis::{
-    Analysis,
-    cpu_distance::CpuDistances,
-    label::levels_after,
-    points::PointSummary,
+    Analysis, cpu_distance::CpuDistances, label::levels_after, points::PointSummary,
     ranking::ranking,
 };
 use rookery_stats::{Ratio, Summary};

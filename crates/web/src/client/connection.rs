@@ -259,7 +259,11 @@ fn poll_receive(
 ) -> Poll<io::Result<()>> {
     if let Some(alone) = alone {
         stream.wait_within(alone)?;
-        match recv(&stream.tcp, buffer.initialize_unfilled(), RecvFlags::empty()) {
+        match recv(
+            &stream.tcp,
+            buffer.initialize_unfilled(),
+            RecvFlags::empty(),
+        ) {
             Ok((_, read)) => {
                 buffer.advance(read);
                 return Poll::Ready(Ok(()));

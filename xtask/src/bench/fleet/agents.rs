@@ -130,7 +130,7 @@ fn drive(agents: &[RemoteAgent<'_>], config: &Config) -> Result<(Vec<DrivenPart>
             lab: run.clone(),
             config: config.clone(),
             part: Part { before, of },
-            tunnel: None,
+            way: None,
         };
         agent.drive(&PartOrder {
             groups: &[part],

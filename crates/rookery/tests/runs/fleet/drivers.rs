@@ -3,7 +3,7 @@
 use std::{thread::sleep, time::Duration};
 
 use super::{
-    fixture::{audited, ended_as, number, on_hosts, only_reason, rows, told},
+    fixture::{Fleet, audited, ended_as, number, on_hosts, only_reason, rows, told},
     hosts::PretendHosts,
 };
 use crate::common::{Place, code, text};
@@ -72,6 +72,7 @@ fn users_of_containers_are_driven_from_two_other_hosts() {
             // Nine users of two guests each, and none twice.
             assert_eq!(number(measured, "connections"), 18, "{measured}");
         }
+        assert_eq!(told(&run, "driver.a.way"), ["tunnel"; 2]);
         for name in [
             "driver.a.clock",
             "driver.a.start",
@@ -83,6 +84,47 @@ fn users_of_containers_are_driven_from_two_other_hosts() {
         }
         assert_eq!(rows(&run, "hosts").len(), 2);
     });
+}
+
+/// The same, with packets that travel as they are.
+pub(super) fn directly(count: usize) -> impl Fn(&PretendHosts<'_>) -> String {
+    move |hosts| {
+        let entries: Vec<String> = (0..count)
+            .map(|number| hosts.entry(number, "cpus = \"1\"\nway = \"direct\""))
+            .collect();
+        hosts.file(&entries)
+    }
+}
+
+#[test]
+fn users_are_driven_directly_from_two_hosts_of_the_same_segment() {
+    on_hosts(Place::among_others, 2, directly(2), |fleet| {
+        let once = STUDY.replace("repeats = 2", "repeats = 1");
+        let ran = fleet.run(&once, "--drivers");
+        assert_eq!(code(&ran), 0, "{}", text(&ran.stderr));
+        let run = fleet.place.export();
+        audited(&run, 2);
+        for measured in rows(&run, "measurements") {
+            assert_eq!(measured["driver_cpus"], "1,1", "{measured}");
+            assert_eq!(number(measured, "connections"), 18, "{measured}");
+        }
+        for name in ["driver.a.way", "driver.b.way"] {
+            assert_eq!(told(&run, name), ["direct"], "{name}");
+        }
+        refused_behind_a_router(fleet, &once);
+    });
+}
+
+/// A host that is reached through another one is on no segment with this one.
+fn refused_behind_a_router(fleet: &Fleet<'_>, study: &str) {
+    fleet.hosts.reach_through_itself(0);
+    let refused = fleet.run(study, "--drivers");
+    let told = text(&refused.stderr);
+    assert_eq!(code(&refused), 4, "{told}");
+    assert!(
+        told.contains("guest::no-direct-way") && told.contains("a tunnel goes through"),
+        "{told}"
+    );
 }
 
 // The tests that follow spoil the first trial.

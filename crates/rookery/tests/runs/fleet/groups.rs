@@ -5,7 +5,7 @@ use std::{fs, thread::sleep, time::Duration};
 use serde_json::Value;
 
 use super::{
-    drivers::{STUDY, drivers},
+    drivers::{STUDY, directly, drivers},
     fixture::{
         Fleet, all, audited, ended_as, first, hosts_of, number, on_hosts, only_reason, rows, told,
     },
@@ -245,8 +245,8 @@ fn groups_on_one_host_are_driven_together_from_one_driver() {
 }
 
 #[test]
-fn groups_in_labs_of_their_own_have_a_tunnel_each() {
-    on_hosts(Place::among_others, 1, drivers(1), |fleet| {
+fn groups_in_labs_of_their_own_have_a_way_each() {
+    on_hosts(Place::among_others, 1, directly(1), |fleet| {
         // Links of other packets are those of another lab.
         let study = format!("{}network.mtu = 1400\n", side_by_side());
         let ran = fleet.run(&study, "--drivers");

@@ -12,6 +12,7 @@ use super::{
         Fleet, all, audited, each_trial_once, first, hosts_of, number, on_hosts, only_reason, rows,
         told,
     },
+    hosts::PretendHosts,
 };
 use crate::common::{Place, code, text};
 
@@ -104,6 +105,20 @@ fn one_machine_has_one_role(fleet: &Fleet<'_>) {
         said.contains("this is the same machine as host a"),
         "{said}"
     );
+}
+
+#[test]
+fn guests_elsewhere_are_driven_directly_where_their_host_asks_for_it() {
+    let file = |hosts: &PretendHosts<'_>| hosts.file(&[hosts.entry(0, "way = \"direct\"")]);
+    on_hosts(Place::among_others, 1, file, |fleet| {
+        let study = STUDY.replace("repeats = 2", "repeats = 1");
+        let mut running = fleet.begin_by(&["taskset", "--cpu-list", "1"], &study, "--guests");
+        running.hear("trial-started", 1);
+        assert_eq!(running.wait(), 0);
+        let run = fleet.place.export();
+        audited(&run, 2);
+        assert_eq!(told(&run, "driver.controller.way"), ["direct"]);
+    });
 }
 
 #[test]
