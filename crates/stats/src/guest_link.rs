@@ -181,7 +181,7 @@ mod tests {
         };
         let counts = [sent("lab v1", 120_000_000), sent("g1 eth0", 1)];
         assert_eq!(
-            said(&[machine.clone()], &counts),
+            said(std::slice::from_ref(&machine), &counts),
             [
                 "g1 received 96.0 Mbit/s over a link that is limited to 100.0 Mbit/s \
               (network.rate_limit): the limit bounds it"
