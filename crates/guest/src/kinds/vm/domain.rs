@@ -3,18 +3,18 @@
 use std::path::Path;
 
 use rookery_host::{format_cpu_list, io::IoLimits};
-use rookery_study::vm_shape::{CpuModel, Network, NicOffloads, VmShape};
+use rookery_study::vm_shape::{CpuModel, Network, VmShape};
 
 use super::{
     accel::Accelerator,
     connection::{mark, security_labels},
     document::{DATA_TARGET, TUNES},
+    interfaces::{Port, interfaces},
     plug::Forward,
     pool::Disk,
     swap,
     xml::Element,
 };
-use crate::link::{BACK_END_BRIDGE, BRIDGE};
 
 /// What the emulator may keep of translated code, MiB. Its own default is a share of the host's
 /// memory for each guest.
@@ -35,15 +35,6 @@ pub(super) struct RoleTarget<'a> {
     pub(super) target: &'static str,
     pub(super) serial: String,
     pub(super) limits: IoLimits,
-}
-
-/// An interface of a machine.
-#[derive(Clone, Debug)]
-pub(super) struct Port {
-    /// Its address on the wire.
-    pub(super) mac: String,
-    /// Its name on the host's side, where it has one.
-    pub(super) link: String,
 }
 
 /// How a domain comes up.
@@ -356,7 +347,11 @@ impl Domain<'_> {
                     .with("type", "usb")
                     .with("model", "none"),
             )
-            .children(self.interfaces())
+            .children(interfaces(
+                &self.shape.nic,
+                &self.port,
+                self.back_end.as_ref(),
+            ))
             .child(file_port(
                 "serial",
                 self.console,
@@ -406,74 +401,6 @@ impl Domain<'_> {
                     .with("bus", "virtio"),
             )
     }
-
-    /// Its interfaces on bridges, the one to users first: in that order its kernel finds them.
-    fn interfaces(&self) -> Vec<Element> {
-        let nic = &self.shape.nic;
-        let bridge = match &nic.network {
-            Network::Lab => BRIDGE,
-            Network::HostBridge(name) => name,
-            Network::User => return Vec::new(),
-        };
-        let coalesce = nic.coalesce.map(|packets| {
-            let frames = Element::new("frames").with("max", packets);
-            Element::new("coalesce").child(Element::new("rx").child(frames))
-        });
-        let to_users = self.interface(bridge, &self.port).children(coalesce);
-        let back_end = self.back_end.as_ref();
-        let to_tiers = back_end.map(|port| self.interface(BACK_END_BRIDGE, port));
-        std::iter::once(to_users).chain(to_tiers).collect()
-    }
-
-    fn interface(&self, bridge: &str, port: &Port) -> Element {
-        let nic = &self.shape.nic;
-        let interface = bridged(bridge)
-            .child(Element::new("mac").with("address", &port.mac))
-            .child(Element::new("model").with("type", nic.model.name()));
-        let vhost = nic.vhost.map(|vhost| if vhost { "vhost" } else { "qemu" });
-        let queues = (nic.queues > 1).then_some(nic.queues);
-        let offloads = offloads(&nic.offloads);
-        let has_driver = vhost.is_some() || queues.is_some() || !offloads.is_empty();
-        let driver = has_driver.then(|| {
-            Element::new("driver")
-                .with_some("name", vhost)
-                .with_some("queues", queues)
-                .children(offloads)
-        });
-        interface
-            .child(Element::new("target").with("dev", &port.link))
-            .children(driver)
-            .child(Element::new("mtu").with("size", nic.mtu))
-    }
-}
-
-/// What is left to the host of what a machine sends, and to the machine of what it is sent. Who
-/// takes no packets without checksums takes none that are to be cut.
-fn offloads(asked: &NicOffloads) -> Vec<Element> {
-    if asked.is_none() {
-        return Vec::new();
-    }
-    let word = |on: bool| if on { "on" } else { "off" };
-    let checksum = asked.checksum.map(word);
-    let tso = match asked.checksum {
-        Some(false) => Some("off"),
-        _ => asked.tso.map(word),
-    };
-    let side = |name: &'static str| {
-        Element::new(name)
-            .with_some("csum", checksum)
-            .with_some("tso4", tso)
-            .with_some("tso6", tso)
-            .with_some("ecn", tso.filter(|word| *word == "off"))
-            .with_some("ufo", checksum.filter(|word| *word == "off"))
-    };
-    vec![side("host"), side("guest")]
-}
-
-fn bridged(bridge: &str) -> Element {
-    Element::new("interface")
-        .with("type", "bridge")
-        .child(Element::new("source").with("bridge", bridge))
 }
 
 /// The limits of a disk.
@@ -545,8 +472,9 @@ pub(super) mod tests {
         super::document::{disk_of, limits_in_force},
         *,
     };
-    use rookery_study::BackEnd;
-    use rookery_study::vm_shape::{DiskShape, MemoryShape, NetworkShape, NicModel, Pins};
+    use rookery_study::vm_shape::{
+        DiskShape, MemoryShape, NetworkShape, NicModel, NicOffloads, Pins,
+    };
 
     static OVERLAY: LazyLock<Disk> = LazyLock::new(|| file("disk.qcow2", true));
     static RAW: LazyLock<Disk> = LazyLock::new(|| file("system.raw", false));
@@ -663,45 +591,6 @@ pub(super) mod tests {
             ..domain(&shape, Accelerator::Kvm)
         };
         insta::assert_snapshot!(domain.xml());
-    }
-
-    #[test]
-    fn a_second_interface_is_on_the_bridge_of_tiers() {
-        let shape = VmShape {
-            nic: NetworkShape {
-                model: NicModel::E1000,
-                mtu: 9000,
-                coalesce: Some(8),
-                back_end: BackEnd::Separate,
-                ..NetworkShape::default()
-            },
-            ..VmShape::default()
-        };
-        let domain = Domain {
-            back_end: Some(Port {
-                mac: "52:54:00:4d:80:01".to_owned(),
-                link: "b1".to_owned(),
-            }),
-            ..domain(&shape, Accelerator::Tcg)
-        };
-        let text = domain.xml();
-        let interfaces: Vec<&str> = text.split("<interface ").skip(1).collect();
-        let [to_users, to_tiers] = interfaces[..] else {
-            panic!("two interfaces: {text}")
-        };
-        assert!(
-            to_users.contains("<source bridge='br0'/>") && to_users.contains("<coalesce>"),
-            "{to_users}"
-        );
-        let (to_tiers, _) = to_tiers.split_once("</interface>").expect("its end");
-        let words: Vec<&str> = to_tiers.trim_end().lines().skip(1).map(str::trim).collect();
-        insta::assert_snapshot!(words.join("\n"), @r"
-        <source bridge='br1'/>
-        <mac address='52:54:00:4d:80:01'/>
-        <model type='e1000'/>
-        <target dev='b1'/>
-        <mtu size='9000'/>
-        ");
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(crate) mod fuzzing;
 mod guest;
 mod image;
 mod initrd;
+mod interfaces;
 mod lab;
 mod libvirtd;
 mod looks;
