@@ -28,6 +28,7 @@
 mod nats;
 mod problem;
 mod read;
+mod text;
 
 use std::{collections::BTreeSet, path::PathBuf};
 

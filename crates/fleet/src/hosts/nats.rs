@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use super::{
     HostEntry, NatsEntry, OwnServer, RunningServer,
-    read::{Problems, beside, read_port},
+    text::{Problems, beside, read_port},
 };
 use crate::bus::{NATS_PORT, NatsAddress};
 

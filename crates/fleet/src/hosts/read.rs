@@ -1,20 +1,16 @@
 //! From the text of a hosts file to its hosts.
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    ops::Range,
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeSet, HashSet};
 
-use rookery_diagnosis::outside_text;
 use rookery_guest::WayKind;
 use rookery_host::parse_cpu_list;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    HostEntry, HostsFile, HostsProblem, HostsProblems, MOST_HOSTS, SSH_PORT,
+    HostEntry, HostsFile, HostsProblems, MOST_HOSTS, SSH_PORT,
     nats::{RawNats, read_nats},
+    text::{Problems, beside, read_port},
 };
 
 /// Most bytes of a hosts file.
@@ -59,11 +55,7 @@ struct RawHost {
 }
 
 pub(super) fn parse(file_name: &str, text: &str) -> Result<HostsFile, HostsProblems> {
-    let mut problems = Problems {
-        file: file_name,
-        text,
-        found: Vec::new(),
-    };
+    let mut problems = Problems::new(file_name, text);
     if text.len() > MOST_BYTES {
         let message = format!("the file has {} bytes, more than {MOST_BYTES}", text.len());
         problems.add(&(0..0), message, "is this another kind of file?");
@@ -93,40 +85,6 @@ pub(super) fn parse(file_name: &str, text: &str) -> Result<HostsFile, HostsProbl
         })
     } else {
         Err(HostsProblems(problems.found))
-    }
-}
-
-pub(super) fn beside(file_name: &str, path: &str) -> PathBuf {
-    Path::new(file_name)
-        .parent()
-        .unwrap_or(Path::new(""))
-        .join(path)
-}
-
-/// The problems of one file.
-pub(super) struct Problems<'a> {
-    pub(super) file: &'a str,
-    text: &'a str,
-    found: Vec<HostsProblem>,
-}
-
-impl Problems<'_> {
-    pub(super) fn add(&mut self, at: &Range<usize>, message: impl Into<String>, help: &str) {
-        let before = self.text.as_bytes().get(..at.start).unwrap_or_default();
-        self.found.push(HostsProblem {
-            message: outside_text(&message.into()),
-            file: self.file.to_owned(),
-            line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
-            help: help.to_owned(),
-        });
-    }
-
-    /// Add a problem of a text unless it `holds`.
-    fn check(&mut self, text: &Spanned<String>, holds: bool, what: &str, help: &str) {
-        if !holds {
-            let message = format!("`{}` is no {what}", text.get_ref());
-            self.add(&text.span(), message, help);
-        }
     }
 }
 
@@ -222,23 +180,6 @@ fn read_directory(raw: &RawHost, user: Option<&str>, problems: &mut Problems<'_>
     text.to_owned()
 }
 
-/// A port; `usual` where there is none.
-pub(super) fn read_port(
-    port: Option<&Spanned<i64>>,
-    usual: u16,
-    problems: &mut Problems<'_>,
-) -> u16 {
-    let Some(port) = port else {
-        return usual;
-    };
-    let read = u16::try_from(*port.get_ref()).ok().filter(|port| *port > 0);
-    read.unwrap_or_else(|| {
-        let message = format!("{} is no port", port.get_ref());
-        problems.add(&port.span(), message, "write 1 to 65535");
-        usual
-    })
-}
-
 fn read_cpus(cpus: Option<&Spanned<String>>, problems: &mut Problems<'_>) -> Option<BTreeSet<u32>> {
     let text = cpus?;
     let read = parse_cpu_list(text.get_ref()).filter(|cpus| !cpus.is_empty());
@@ -281,6 +222,8 @@ fn is_word(text: &str, others: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
