@@ -28,6 +28,8 @@ const CONNECT_S: u32 = 10;
 const MOST_SILENT_S: u32 = 3;
 /// Most bytes that are kept of what a command says.
 const MOST_WORDS: u64 = 64 * 1024;
+/// How long the end of an ssh whose streams are closed is waited for, and then its last words.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How often an ending is looked for.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -41,7 +43,7 @@ pub(crate) struct Ssh<'a> {
 /// A connection to a program on another machine; the program loses its input when this is dropped.
 pub(crate) struct Connection {
     child: Child,
-    words: Arc<Mutex<Vec<u8>>>,
+    words: Kept,
 }
 
 impl Ssh<'_> {
@@ -116,7 +118,6 @@ impl Ssh<'_> {
         let writer = child.stdin.take().ok_or_else(missing)?;
         let words = keep_words(child.stderr.take().ok_or_else(missing)?).map_err(failed)?;
         let bus = StreamBus::new(reader, writer).map_err(failed)?;
-        let words = words.bytes;
         Ok((Connection { child, words }, bus))
     }
 
@@ -152,15 +153,8 @@ impl Ssh<'_> {
 impl Connection {
     /// Why the connection ended, by the words of ssh or of the program there.
     pub(crate) fn fault(&mut self) -> HostFault {
-        let status = await_child(&mut self.child, Duration::from_secs(2))
-            .ok()
-            .flatten();
-        let words = self
-            .words
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let words = outside_text(&String::from_utf8_lossy(&words));
+        let status = await_child(&mut self.child, LAST_WORDS).ok().flatten();
+        let words = outside_text(&self.words.text_within(LAST_WORDS));
         match classified("the agent", &words, status.and_then(|status| status.code())) {
             HostFault::Command { words, .. } => HostFault::Agent { words },
             fault => fault,
@@ -185,9 +179,22 @@ impl Kept {
     /// All of it, once the stream has ended.
     fn text(self) -> String {
         let _ = self.reader.join();
-        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&bytes).into_owned()
+        text_of(&self.bytes)
     }
+
+    /// All of it, or what came within this time.
+    fn text_within(&self, limit: Duration) -> String {
+        let end = Instant::now() + limit;
+        while !self.reader.is_finished() && Instant::now() < end {
+            thread::sleep(LOOK);
+        }
+        text_of(&self.bytes)
+    }
+}
+
+fn text_of(bytes: &Mutex<Vec<u8>>) -> String {
+    let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn keep_words(mut stream: impl Read + Send + 'static) -> io::Result<Kept> {
