@@ -5,7 +5,7 @@ use std::{error::Error, fmt, io, net::IpAddr, time::Duration};
 use rookery_diagnosis::Diagnosis;
 use rookery_host::{CommandError, HostError, help_of};
 
-use crate::{kind::Kind, way::NoDirectWay};
+use crate::{kind::Kind, no_direct_way::NoDirectWay};
 
 /// What can go wrong with guests.
 #[derive(Debug, thiserror::Error)]

@@ -32,6 +32,7 @@ mod label;
 mod launch;
 mod link;
 mod log;
+mod no_direct_way;
 mod paths;
 mod phase;
 mod processes;
@@ -63,6 +64,7 @@ pub use kinds::{
 pub use lab::{Lab, Progress};
 pub use launch::{StartProgress, remove_all, start_all};
 pub use link::{AskedLink, LinkEnds, with_link};
+pub use no_direct_way::NoDirectWay;
 pub use paths::{RunDirs, SHARED};
 pub use registry::Registration;
 pub use rookery_host::{
@@ -86,6 +88,5 @@ pub use template::{
     Versions, build_template, content_digest, patient, remove_templates, short_digest, templates,
 };
 pub use way::{
-    Direct, DriverNetwork, LabEnd, MOST_DRIVERS, NoDirectWay, TUNNEL_PORT, Tunnel, Way, WayKind,
-    dead_runs_below,
+    Direct, DriverNetwork, LabEnd, MOST_DRIVERS, TUNNEL_PORT, Tunnel, Way, WayKind, dead_runs_below,
 };

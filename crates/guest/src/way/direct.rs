@@ -13,10 +13,11 @@ use std::{fmt, io, net::IpAddr, path::Path};
 use rookery_host::{CommandError, Host, Invocation, NamespaceSysfs, RunId};
 use serde::{Deserialize, Serialize};
 
-use super::{DRIVER_DEVICE, EndLines, NoDirectWay, Switch, driver_address, hash};
+use super::{DRIVER_DEVICE, EndLines, Switch, driver_address, hash};
 use crate::{
     error::GuestError,
     link::{BRIDGE, LAB_ADDRESS},
+    no_direct_way::NoDirectWay,
 };
 
 /// The type of Ethernet interfaces, as the kernel numbers them.

@@ -5,7 +5,6 @@
 //! namespaces take them away with them: nothing of the hosts' own networks is changed.
 
 mod direct;
-mod refusal;
 mod tunnel;
 
 use std::{
@@ -18,7 +17,7 @@ use std::{
 use rookery_host::{Controller, Host, RealHost, RunId, in_netns, make_netns, netns_path};
 use serde::{Deserialize, Serialize};
 
-pub use self::{direct::Direct, refusal::NoDirectWay, tunnel::Tunnel};
+pub use self::{direct::Direct, tunnel::Tunnel};
 use crate::{
     error::GuestError,
     kind::Kind,
