@@ -7,8 +7,8 @@ use crate::{points::PointSummary, schema::data, tiles::TileSummary};
 
 data! {
     /// The points that lead, among those that can be compared: groups that run together have
-    /// throughputs of their own, and none of them leads. Where points count different units of work,
-    /// each kind of unit has a point that leads, and none leads all.
+    /// throughputs of their own, and none of them leads. Where points count different units of
+    /// work, each kind of unit has a point that leads, and none leads all.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Best {
         /// The highest throughput of all points; null without a good trial, or where their units

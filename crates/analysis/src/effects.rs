@@ -266,8 +266,9 @@ fn failed_levels(run: &Run) -> Vec<FailedLevel> {
     of_level.collect()
 }
 
-/// Every level but the first of every factor against the first, but for levels of other workloads or
-/// of units of other sizes: what users do is no cause of a throughput that counts something else.
+/// Every level but the first of every factor against the first, but for levels of other workloads
+/// or of units of other sizes: what users do is no cause of a throughput that counts something
+/// else.
 fn contrasts(plan: &Plan) -> Vec<Contrast> {
     let of_factor = |(factor, of): (usize, &Factor)| {
         let levels = 1..u32::try_from(of.levels.len()).unwrap_or(0);

@@ -35,7 +35,8 @@ const END: u32 = u32::MAX;
 struct Line(AtomicU32);
 
 /// The time of one exchange of a cache line between the CPUs of each pair, ns, of at most eight
-/// pairs. A pair of one CPU is left out, as is one that this thread may not use or that is too busy.
+/// pairs. A pair of one CPU is left out, as is one that this thread may not use or that is too
+/// busy.
 /// It ends within 0.4 s, and within a tenth of that on an idle host.
 #[must_use]
 pub fn cpu_distances(pairs: &[(u32, u32)]) -> Vec<KernelCount> {

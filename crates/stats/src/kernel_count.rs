@@ -133,8 +133,8 @@ counters! {
     FixedWorkBefore = "fixed_work_before_ns",
     /// Time of the same calculation after the load.
     FixedWorkAfter = "fixed_work_after_ns",
-    /// Time in which a cache line goes from one CPU of a pair to the other and back, right after the
-    /// load. Not counted by the kernel: it says how far apart the CPUs were.
+    /// Time in which a cache line goes from one CPU of a pair to the other and back, right after
+    /// the load. Not counted by the kernel: it says how far apart the CPUs were.
     CacheLine = "cache_line_ns",
 }
 

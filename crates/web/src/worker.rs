@@ -228,8 +228,8 @@ impl Worker {
         self.row(row).poll_overdue(context)
     }
 
-    /// How long the user of a row, with a request under way, may keep its thread to itself: there is
-    /// no other user, and nothing is asked of it. `None` where it may not at all.
+    /// How long the user of a row, with a request under way, may keep its thread to itself: there
+    /// is no other user, and nothing is asked of it. `None` where it may not at all.
     pub(crate) fn alone_for(&self, row: usize) -> Option<Alone> {
         if !self.has_one_user || self.row(row).is_overdue() {
             return None;

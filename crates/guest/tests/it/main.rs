@@ -124,8 +124,8 @@ fn trials() -> Vec<Trial> {
     trials
 }
 
-/// What `ROOKERY_VM_TESTS=few` runs: clones, life, sockets, links, data and a failure, in a minute or so
-/// once the system is built.
+/// What `ROOKERY_VM_TESTS=few` runs: clones, life, sockets, links, data and a failure, in a minute
+/// or so once the system is built.
 const FEW_MACHINES: [&str; 10] = [
     "a_base_alone_is_refused",
     "closing_twice_is_fine",

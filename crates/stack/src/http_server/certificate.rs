@@ -1,5 +1,5 @@
-//! Certificates that are made here: X.509 version 3 (RFC 5280), ECDSA on P-256 with SHA-256. That of
-//! a server is for one address, and signed by its own key or by an authority made for it.
+//! Certificates that are made here: X.509 version 3 (RFC 5280), ECDSA on P-256 with SHA-256. That
+//! of a server is for one address, and signed by its own key or by an authority made for it.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -51,9 +51,9 @@ keys! {
         coalesce: Whole<u32> = Whole { min: 0, max: MOST_GATHERED }, Optional("as the kernel has it");
         /// The network on which guests call a tier.
         back_end: Choice<BackEnd> = Choice::NEW, Default("\"shared\"");
-        /// CPUs on which packets of a guest's link are received at both of its ends, of a machine at
-        /// the host's, and sent where an interface has several queues; `[0, 1]` is one list of CPUs,
-        /// `["0", "1"]` a factor.
+        /// CPUs on which packets of a guest's link are received at both of its ends, of a machine
+        /// at the host's, and sent where an interface has several queues; `[0, 1]` is one list of
+        /// CPUs, `["0", "1"]` a factor.
         irq: PacketCpusKind = PacketCpusKind, Optional("as the kernel has it, on the CPU of the sender");
         /// Packets of TCP are cut by the interface, of machines by the other side of a virtio
         /// interface; needs `checksum`.

@@ -248,9 +248,9 @@ fn poll_step(
     })
 }
 
-/// Receive once. A user that is `alone` on its thread waits in its socket, and by way of the runtime
-/// only when that took too long: that is a call of the kernel, an event queue and a task less for
-/// each answer.
+/// Receive once. A user that is `alone` on its thread waits in its socket, and by way of the
+/// runtime only when that took too long: that is a call of the kernel, an event queue and a task
+/// less for each answer.
 fn poll_receive(
     stream: &mut Stream,
     alone: Option<Alone>,

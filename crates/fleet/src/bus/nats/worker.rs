@@ -150,7 +150,8 @@ enum Ended {
 
 impl Worker {
     /// An end of a session over a server that takes messages of so many bytes, where its frames are
-    /// to be put, and what it shows. It ends where nothing is acknowledged for as long as `patience`:
+    /// to be put, and what it shows. It ends where nothing is acknowledged for as long as
+    /// `patience`:
     /// who sends must not wait for an end that is gone.
     pub(super) fn new(
         session: Session,
@@ -219,7 +220,8 @@ impl Worker {
         self.left && self.oldest.1.elapsed() >= LINGER
     }
 
-    /// Whether the other end is lost; whoever receives is told so then, and no one can send any more.
+    /// Whether the other end is lost; whoever receives is told so then, and no one can send any
+    /// more.
     fn gives_up(&self) -> bool {
         let waits = self.oldest.0.map(|_| self.oldest.1);
         let mut since = [waits, self.apart].into_iter().flatten();
