@@ -302,6 +302,18 @@ impl Drop for LabEnd {
     }
 }
 
+impl Drop for DriverNetwork {
+    fn drop(&mut self) {
+        // The kernel takes a namespace apart some time after it is gone, and until then no other
+        // tunnel may have this one's identifier. Where there is no interface, none was made.
+        let environment = self.core.label.environment("");
+        let removal = format!("link delete {DRIVER_DEVICE}\n");
+        let _ = in_netns(Some(&self.path()), || {
+            run_batch(&RealHost, &environment, &removal)
+        });
+    }
+}
+
 impl DriverNetwork {
     /// The namespace that the driver's threads enter.
     #[must_use]

@@ -134,8 +134,8 @@ fn every_failing_step_of_a_swap_device_leaves_nothing(_: Kind) {
                 assert!(n < 20, "a device takes fewer changes than that");
                 let fixture = Fixture::new();
                 let before = zram_numbers();
-                // The network of the lab takes two changes, and is no matter of this case.
-                let host = Arc::new(make(n + 2));
+                // The network of the lab takes three changes, and is no matter of this case.
+                let host = Arc::new(make(n + 3));
                 let lab = fixture.lab_on(Kind::Container, Arc::clone(&host) as Arc<dyn Host>);
                 let mut lab = lab.expect("a lab");
                 let made = lab.swap("swap1", kind, 16);
