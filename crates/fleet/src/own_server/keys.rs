@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{ServerFiles, config};
+use super::{ServerFiles, absent_or, config};
 use crate::bus::{NatsError, NatsServer, new_seed, public_key};
 
 /// What a user of an own server needs. It has a secret: it is never logged.
@@ -106,13 +106,6 @@ impl UserKeys {
 fn fault(path: &Path, source: io::Error) -> NatsError {
     let path = path.display().to_string();
     NatsError::File { path, source }
-}
-
-fn absent_or(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,10 @@ mod keys;
 mod look;
 mod process;
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::{
+    io,
+    net::{SocketAddr, ToSocketAddrs as _},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +58,14 @@ fn config(listen: SocketAddr, public_key: &str) -> String {
          authorization {{ users: [ {{ nkey: {public_key}, permissions: {{ \
          publish: \"rookery.>\", subscribe: \"rookery.>\" }} }} ] }}\n"
     )
+}
+
+/// The end of a removal: what is absent needs none.
+fn absent_or(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
 }
 
 /// Where a server listens: at the address of its host.

@@ -20,7 +20,7 @@ use rookery_diagnosis::{Diagnosis, outside_text};
 use rookery_host::{Identity, await_end, process_numbers};
 use rustix::process::Signal;
 
-use super::{CERTIFICATE, CONFIG, DIRECTORY, KEY, LOG, PROGRAM, ServerFiles};
+use super::{CERTIFICATE, CONFIG, DIRECTORY, KEY, LOG, PROGRAM, ServerFiles, absent_or};
 
 /// How long a server may take until it listens.
 const BEGIN: Duration = Duration::from_secs(10);
@@ -208,13 +208,6 @@ impl ServerProcess {
         let words = text.lines().rev().find(|line| !line.trim().is_empty());
         let words = outside_text(words.unwrap_or("it says nothing"));
         ServeError::Begin { words }
-    }
-}
-
-fn absent_or(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
     }
 }
 

@@ -442,14 +442,20 @@ pub(crate) fn run_linker_that_dies(words: &[String]) {
 fn sudden_death_at_any_step_of_a_link_leaves_nothing_after_clean(_: Kind) {
     // The template is there already: no step is one of its building.
     drop(template(&*Fixture::new().lab(Kind::Container)));
+    sudden_death_leaves_nothing("linker-that-dies", 12);
+}
+
+/// Let a program of this executable, which makes a guest and its link, die before and after each of
+/// its changes, which are more than `least`: what it made is removed by `clean`.
+pub(crate) fn sudden_death_leaves_nothing(program: &str, least: usize) {
     let before = links();
     for after in ["before", "after"] {
-        for at in 1.. {
-            assert!(at < 60, "a link takes fewer changes than that");
+        for at in 1_usize.. {
+            assert!(at < 60, "a guest and its link take fewer changes than that");
             let fixture = Fixture::new();
             let dirs = fixture.site();
             let status = Command::new(std::env::current_exe().expect("own path"))
-                .args(["linker-that-dies", &fixture.run])
+                .args([program, &fixture.run])
                 .args([&dirs.dir, &dirs.templates])
                 .args([&at.to_string(), after])
                 .stdout(Stdio::null())
@@ -463,7 +469,7 @@ fn sudden_death_at_any_step_of_a_link_leaves_nothing_after_clean(_: Kind) {
             assert!(report.failed.is_empty(), "{at} {after}: {report:?}");
             fixture.assert_no_traces(&format!("death {after} change {at}"));
             if status.code() == Some(CAME_TO_ITS_END) {
-                assert!(at > 12, "the steps of a link were {at}");
+                assert!(at > least, "the steps of {program} were {at}");
                 break;
             }
         }

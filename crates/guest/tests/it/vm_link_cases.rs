@@ -1,14 +1,10 @@
 //! Links of machines on the bridges of their lab: read back, under faults, and after sudden death.
 
-use std::{
-    path::PathBuf,
-    process::{Command, Stdio},
-    sync::Arc,
-};
+use std::{path::PathBuf, process::Command, sync::Arc};
 
 use rookery_guest::{
-    CalledBy, CleanOptions, Guest, GuestError, GuestSpec, InForce, Kind, LabShape, NetworkShape,
-    NicModel, NicOffloads, RunDirs, VmShape, check_network, clean, open_lab, remove_all,
+    CalledBy, Guest, GuestError, GuestSpec, InForce, Kind, LabShape, NetworkShape, NicModel,
+    NicOffloads, RunDirs, VmShape, check_network, open_lab, remove_all,
 };
 use rookery_host::{FaultyHost, Host, NamespaceSysfs, RealHost, RunId, in_netns};
 use rookery_study::{BackEnd, RateLimit, RateQueue};
@@ -17,6 +13,7 @@ use crate::{
     Case,
     dying::Dying,
     fixture::{Fixture, create, get, spec, template, up},
+    network_cases::sudden_death_leaves_nothing,
     traces::links,
     vm_cases::talk,
 };
@@ -283,31 +280,5 @@ pub(crate) fn run_machine_linker_that_dies(words: &[String]) {
 
 fn sudden_death_at_any_step_of_a_machines_link_leaves_nothing_after_clean(_: Kind) {
     build_images();
-    let before = links();
-    for after in ["before", "after"] {
-        for at in 1.. {
-            assert!(at < 60, "a machine takes fewer changes than that");
-            let fixture = Fixture::new();
-            let dirs = fixture.site();
-            let status = Command::new(std::env::current_exe().expect("own path"))
-                .args(["machine-linker-that-dies", &fixture.run])
-                .args([&dirs.dir, &dirs.templates])
-                .args([&at.to_string(), after])
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()
-                .expect("started");
-            let report = clean(&CleanOptions {
-                labels: Some(vec![dirs.run]),
-            })
-            .expect("cleaned");
-            assert!(report.failed.is_empty(), "{at} {after}: {report:?}");
-            fixture.assert_no_traces(&format!("death {after} change {at}"));
-            if status.code() == Some(CAME_TO_ITS_END) {
-                assert!(at > 8, "the steps of a machine were {at}");
-                break;
-            }
-        }
-    }
-    assert_eq!(links(), before, "the host's own network");
+    sudden_death_leaves_nothing("machine-linker-that-dies", 8);
 }
