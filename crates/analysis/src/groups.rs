@@ -306,6 +306,7 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
         machines: machines.filter(|look| own(&look.guest)).cloned().collect(),
         audits: audits.filter(|audit| own(&audit.guest)).cloned().collect(),
         logs: logs.filter(|log| own(&log.guest)).cloned().collect(),
+        outputs: Vec::new(),
         tunings: tunings
             .filter_map(|setting| {
                 let guest = part.own(&setting.guest)?.to_owned();

@@ -85,7 +85,8 @@ pub use storage::{
 pub use swap::SwapDevice;
 pub use template::{
     Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,
-    Versions, build_template, content_digest, patient, remove_templates, short_digest, templates,
+    Versions, build_template, content_digest, install_program, installed_command, patient,
+    remove_templates, short_digest, templates,
 };
 pub use way::{
     Direct, DriverNetwork, LabEnd, MOST_DRIVERS, TUNNEL_PORT, Tunnel, Way, WayKind, dead_runs_below,

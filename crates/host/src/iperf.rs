@@ -36,6 +36,11 @@ const SERVER_LOOK: Duration = Duration::from_millis(10);
 /// Faster than any link of one host; a number beyond is damage, bits per second.
 const MOST_BITS: f64 = 1e14;
 
+/// Longer than any trial, s.
+const MOST_SECONDS: f64 = 1e7;
+/// More than is received in that time.
+const MOST_BYTES: u64 = 1 << 60;
+
 /// One measured point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamPoint {
@@ -169,23 +174,11 @@ fn wait_at_most(child: &mut Child, limit: Duration) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A connection would be taken for the only client: the table of listeners is read instead.
+/// Wait until the server listens.
 fn await_listener(ends: &Ends<'_>) -> Result<(), IperfError> {
     let until = Instant::now() + SERVER_PATIENCE;
-    let wanted = format!(":{:04X} ", ends.port);
     while Instant::now() < until {
-        let found = in_netns(Some(ends.server.0), || {
-            let tables = ["tcp", "tcp6"].map(|table| {
-                fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default()
-            });
-            // 0A is LISTEN.
-            tables.iter().flat_map(|table| table.lines()).any(|line| {
-                let mut fields = line.split_ascii_whitespace().skip(1);
-                let local = fields.next().unwrap_or_default();
-                format!("{local} ").ends_with(&wanted) && fields.nth(1) == Some("0A")
-            })
-        })?;
-        if found {
+        if in_netns(Some(ends.server.0), || is_listened_on(ends.port))? {
             return Ok(());
         }
         thread::sleep(SERVER_LOOK);
@@ -194,6 +187,22 @@ fn await_listener(ends: &Ends<'_>) -> Result<(), IperfError> {
         "{}:{}",
         ends.server.1, ends.port
     )))
+}
+
+/// Whether somebody listens on this port in the network of the calling thread, at whatever address.
+/// The table of listeners is read: iperf3 would take a connection for its client.
+#[must_use]
+pub fn is_listened_on(port: u16) -> bool {
+    let wanted = format!(":{port:04X}");
+    let tables = ["tcp", "tcp6"].map(|table| {
+        fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default()
+    });
+    // 0A is LISTEN.
+    tables.iter().flat_map(|table| table.lines()).any(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let local = fields.next().unwrap_or_default();
+        local.ends_with(&wanted) && fields.nth(1) == Some("0A")
+    })
 }
 
 fn stream(
@@ -265,6 +274,70 @@ fn read_report(said: &str, streams: u32, busy_s: f64) -> Result<StreamPoint, Ipe
     })
 }
 
+/// What a client of iperf3 received, as it says itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Received {
+    /// Content, bytes; what came in the time that was left out first is not in it.
+    pub bytes: u64,
+    /// In how many seconds.
+    pub seconds: f64,
+    /// The intervals of its reports, in order, with those of the time that was left out.
+    pub intervals: Vec<Interval>,
+}
+
+/// An interval of a report.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// How long it was, s.
+    pub seconds: f64,
+    /// Content of all streams, bytes.
+    pub bytes: u64,
+}
+
+/// What a client that received (`--reverse`) says in its JSON.
+///
+/// # Errors
+/// When it is no such report, or tells of an error.
+pub fn read_received(said: &str) -> Result<Received, IperfError> {
+    let report: Value =
+        serde_json::from_str(said).map_err(|error| IperfError::Report(error.to_string()))?;
+    if let Some(error) = report["error"].as_str() {
+        return Err(IperfError::Failed(error.to_owned()));
+    }
+    let interval = |value: &Value| {
+        let (seconds, bytes) = (value["seconds"].as_f64()?, value["bytes"].as_u64()?);
+        let can_be = |seconds: f64| seconds.is_finite() && (0.0..=MOST_SECONDS).contains(&seconds);
+        (can_be(seconds) && bytes <= MOST_BYTES).then_some(Interval { seconds, bytes })
+    };
+    let missing = |what: &str| IperfError::Report(format!("no bytes and seconds at {what}"));
+    let whole = interval(&report["end"]["sum_received"])
+        .filter(|whole| whole.seconds > 0.0)
+        .ok_or_else(|| missing("end/sum_received"))?;
+    let intervals = report["intervals"].as_array();
+    let intervals = intervals.into_iter().flatten();
+    let intervals: Option<Vec<Interval>> = intervals.map(|own| interval(&own["sum"])).collect();
+    Ok(Received {
+        bytes: whole.bytes,
+        seconds: whole.seconds,
+        intervals: intervals.ok_or_else(|| missing("intervals"))?,
+    })
+}
+
+/// Content that a server of iperf3 sent, bytes, by the JSON that it wrote of each client, one after
+/// another; `None` where that is no such text.
+#[must_use]
+pub fn read_sent(said: &str) -> Option<u64> {
+    let mut sent = 0_u64;
+    for report in serde_json::Deserializer::from_str(said).into_iter::<Value>() {
+        for interval in report.ok()?["intervals"].as_array()? {
+            if interval["sum"]["sender"].as_bool()? {
+                sent = sent.saturating_add(interval["sum"]["bytes"].as_u64()?);
+            }
+        }
+    }
+    Some(sent)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -305,5 +378,36 @@ mod tests {
             read_report(&nothing, 1, 0.0),
             Err(IperfError::Failed(_))
         ));
+    }
+
+    const RECEIVED: &str = r#"{"intervals":[
+        {"sum":{"seconds":1.0,"bytes":10,"omitted":true,"sender":false}},
+        {"sum":{"seconds":1.1,"bytes":20,"omitted":false,"sender":false}}],
+        "end":{"sum_received":{"seconds":1.1,"bytes":20}}}"#;
+
+    #[test]
+    fn what_a_client_received_is_read() {
+        let received = read_received(RECEIVED).expect("a report");
+        assert_eq!((received.bytes, received.seconds), (20, 1.1));
+        let bytes: Vec<u64> = received.intervals.iter().map(|own| own.bytes).collect();
+        assert_eq!(bytes, [10, 20]);
+        let failed = read_received("{\"error\":\"unable to connect\"}");
+        assert!(matches!(failed, Err(IperfError::Failed(what)) if what == "unable to connect"));
+        for (what, by) in [
+            ("\"seconds\":1.1", "\"seconds\":-1"),
+            ("\"bytes\":10", "\"bytes\":1.5"),
+        ] {
+            let damaged = read_received(&RECEIVED.replace(what, by));
+            assert!(matches!(damaged, Err(IperfError::Report(_))), "{by}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_sent_is_summed_over_its_clients() {
+        let one = RECEIVED.replace("\"sender\":false", "\"sender\":true");
+        assert_eq!(read_sent(&format!("{one}\n{one}\n")), Some(60));
+        assert_eq!(read_sent(RECEIVED), Some(0));
+        assert_eq!(read_sent(""), Some(0));
+        assert_eq!(read_sent("{\"intervals\":"), None);
     }
 }

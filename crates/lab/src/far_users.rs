@@ -169,6 +169,7 @@ impl<'a> FarUsers<'a> {
         Ok(Driven {
             measured: measured.map_err(LabError::Recording)?,
             facts,
+            outputs: Vec::new(),
         })
     }
 

@@ -67,6 +67,7 @@ pub(crate) fn merged(parts: Vec<HostRecord>, complete: bool) -> TrialRecord {
         all.machines.extend(record.machines);
         all.audits.extend(record.audits);
         all.logs.extend(record.logs);
+        all.outputs.extend(record.outputs);
         for load in record.loads {
             // A template that several hosts have built is one.
             if all.loads.iter().all(|known| known.place != load.place) {

@@ -2,7 +2,7 @@
 
 use rookery_monitor::Observations;
 use rookery_stats::Measurement;
-use rookery_store::Tuning;
+use rookery_store::{ProgramOutput, Tuning};
 
 use crate::trial_load::DriverCpu;
 
@@ -18,4 +18,6 @@ pub(crate) struct Observed {
     pub(crate) driver_cpus: Vec<Vec<DriverCpu>>,
     /// What is known of drivers on other machines.
     pub(crate) drivers: Vec<Tuning>,
+    /// What programs said that measured instead of this driver.
+    pub(crate) outputs: Vec<ProgramOutput>,
 }

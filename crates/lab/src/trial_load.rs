@@ -3,8 +3,9 @@
 use std::{sync::atomic::AtomicBool, time::Instant};
 
 use rookery_driver::{Phases, Progress};
+use rookery_monitor::DriverPrograms;
 use rookery_stats::Measurement;
-use rookery_store::Tuning;
+use rookery_store::{ProgramOutput, Tuning};
 use rookery_web::Config;
 
 use crate::error::Failure;
@@ -15,6 +16,8 @@ pub(crate) struct Driven {
     pub(crate) measured: Vec<Measurement>,
     /// What is known of those who drove them on other machines.
     pub(crate) facts: Vec<Tuning>,
+    /// What programs said that measured instead of this driver.
+    pub(crate) outputs: Vec<ProgramOutput>,
 }
 
 /// A CPU from which users are driven.
@@ -44,6 +47,16 @@ pub(crate) trait TrialLoad: Sync {
         stop: &AtomicBool,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Measurement, Failure>;
+
+    /// The programs that put it on instead of threads of this process, where it is such a load.
+    fn programs(&self) -> Option<DriverPrograms> {
+        None
+    }
+
+    /// What those programs said, once it was put on.
+    fn outputs(&self) -> Vec<ProgramOutput> {
+        Vec::new()
+    }
 
     /// What its users do, where they are users over HTTP, who can be driven from other machines.
     fn web_users(self: Box<Self>) -> Option<Config> {

@@ -13,7 +13,8 @@ use crate::{
     clocks::BothClocks,
     databases::watch_databases,
     deaths,
-    host::{host_probe, own_probe},
+    driver_programs::{DriverPrograms, driver_probe},
+    host::host_probe,
     kernel::{memory_sources, watch_kernel},
     machines::Machines,
     placement::watch_placement,
@@ -59,20 +60,27 @@ pub struct Samplers<'a> {
 }
 
 impl<'a> Samplers<'a> {
-    /// The samplers of guests that run.
+    /// The samplers of guests that run, with the programs that put the load on beside this process.
     #[must_use]
-    pub fn new(config: &'a SamplerConfig, guests: &[Box<dyn Guest>]) -> Self {
+    pub fn new(
+        config: &'a SamplerConfig,
+        guests: &[Box<dyn Guest>],
+        programs: &[DriverPrograms],
+    ) -> Self {
         let mut usage: Vec<_> = guests
             .iter()
             .map(|guest| (guest.name().to_owned(), guest.usage_probe()))
             .collect();
         usage.push((HOST.to_owned(), host_probe()));
-        usage.push(("driver".to_owned(), own_probe()));
+        usage.push(("driver".to_owned(), driver_probe(programs)));
+        let of_guests = guests.iter().map(|guest| guest.process_probe());
         Self {
             config,
             usage,
             processes: guests.iter().map(|guest| guest.process_probe()).collect(),
-            others: guests.iter().map(|guest| guest.process_probe()).collect(),
+            others: of_guests
+                .chain(programs.iter().map(DriverPrograms::processes))
+                .collect(),
             networks: named_processes(guests),
             groups: named_processes(guests),
             machines: Machines::new(guests),
@@ -285,7 +293,7 @@ mod tests {
             },
             databases: Vec::new(),
         };
-        let (answer, seen) = Samplers::new(&config, &[])
+        let (answer, seen) = Samplers::new(&config, &[], &[])
             .run(&mut [], &AtomicBool::new(false), |state| {
                 state.begin(Instant::now());
                 while state.latest_usage().len() < 2 {
@@ -317,7 +325,7 @@ mod tests {
             },
             databases: Vec::new(),
         };
-        let ((), seen) = Samplers::new(&config, &[])
+        let ((), seen) = Samplers::new(&config, &[], &[])
             .run(&mut [], &AtomicBool::new(false), |_| ())
             .expect("ended");
         assert!(seen.resources.is_empty());

@@ -206,6 +206,12 @@ pub enum StackError {
         /// The stack.
         stack: &'static str,
     },
+    /// The connections of a guest are more than the streams of one client of iperf3.
+    #[error("iperf3 has at most 128 streams for each guest, and not {streams}")]
+    TooManyStreams {
+        /// How many are asked for.
+        streams: u32,
+    },
     /// Groups of guests are to share the parts of a stack that has none.
     #[error("this stack cannot be divided into tiers")]
     NoTiers,
@@ -272,6 +278,7 @@ impl Diagnosis for StackError {
             Self::Copy { .. } | Self::Io { .. } => "stack::file",
             Self::StorageFailed => "stack::storage",
             Self::NoPool { .. } => "stack::no-pool",
+            Self::TooManyStreams { .. } => "stack::too-many-streams",
             Self::NoTiers | Self::NoTiersOfWorkload { .. } => "stack::no-tiers",
             Self::Stopped => "stack::stopped",
         }
@@ -323,6 +330,9 @@ impl Diagnosis for StackError {
             Self::Copy { .. } | Self::Io { .. } => "check that the disk has room",
             Self::StorageFailed => "look into the kernel's log (`dmesg`)",
             Self::NoPool { .. } => "leave `hit_target` out of [workload]",
+            Self::TooManyStreams { .. } => {
+                "take fewer `users` or more guests, or leave `program` of [workload] out"
+            }
             Self::NoTiersOfWorkload { .. } => {
                 "leave `tier_of` out: each guest has its own database"
             }

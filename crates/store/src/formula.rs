@@ -12,8 +12,8 @@ use rookery_study::{Design, Estimate, GuestGroup, Plan, Point, Study, Trial, Var
 use rookery_workload::{Counters, ProofRow, dvdstore::ShopCounters};
 
 use crate::{
-    AuditRow, GuestAudit, GuestLog, LoadPlace, LoadRecord, Outcome, Reason, RunHeader, TrialRecord,
-    Tuning, fixture,
+    AuditRow, GuestAudit, GuestLog, LoadPlace, LoadRecord, Outcome, ProgramOutput, Reason,
+    RunHeader, TrialRecord, Tuning, fixture,
 };
 
 const STUDY: &str = r#"
@@ -206,6 +206,11 @@ pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
         logs: vec![GuestLog {
             guest: "g1".to_owned(),
             text: "listening\u{1b}[0m".to_owned(),
+        }],
+        outputs: vec![ProgramOutput {
+            guest: "g1".to_owned(),
+            program: "iperf 3.12".to_owned(),
+            text: "{}".to_owned(),
         }],
         tunings: vec![Tuning {
             guest: "g1".to_owned(),

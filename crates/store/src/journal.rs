@@ -379,6 +379,7 @@ fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<
         "tunings",
         "loads",
         "logs",
+        "outputs",
         "reasons",
         "records",
     ];

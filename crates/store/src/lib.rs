@@ -48,7 +48,8 @@ pub use journal::Store;
 pub use links::guest_links;
 pub use model::{
     Attempt, AuditRow, GroupRecord, GuestAudit, GuestLog, HostDescription, LoadPlace, LoadRecord,
-    Note, OUT_OF_MEMORY, Outcome, Reason, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning,
+    Note, OUT_OF_MEMORY, Outcome, ProgramOutput, Reason, RunHeader, TrialRecord, TrialRow,
+    TrialStatus, Tuning,
 };
 pub use plan_check::{Entry, PlanFault};
 pub use pools::{PoolRound, PoolSizing};

@@ -180,6 +180,8 @@ pub struct TrialRecord {
     pub audits: Vec<GuestAudit>,
     /// Tails of the guests' logs.
     pub logs: Vec<GuestLog>,
+    /// What programs that measured instead of Rookery's own driver said, whole.
+    pub outputs: Vec<ProgramOutput>,
     /// Settings asked for and found.
     pub tunings: Vec<Tuning>,
     /// How the databases that its guests began with were loaded, or those that it loaded itself.
@@ -286,6 +288,17 @@ pub struct GuestLog {
     /// Name of the guest.
     pub guest: String,
     /// Text.
+    pub text: String,
+}
+
+/// What a program said that measured a guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramOutput {
+    /// Name of the guest.
+    pub guest: String,
+    /// The program, with its version: `iperf 3.12`.
+    pub program: String,
+    /// All of it, in the program's own form.
     pub text: String,
 }
 

@@ -9,8 +9,8 @@ use rookery_stats::{
 };
 
 use crate::{
-    AuditRow, CellError, Damage, GroupRecord, GuestAudit, GuestLog, LoadPlace, LoadRecord, Store,
-    StoreError, TrialRecord, Tuning, cells::Cells, machines,
+    AuditRow, CellError, Damage, GroupRecord, GuestAudit, GuestLog, LoadPlace, LoadRecord,
+    ProgramOutput, Store, StoreError, TrialRecord, Tuning, cells::Cells, machines,
 };
 use rookery_workload::ProofRow;
 
@@ -56,6 +56,7 @@ impl Store {
             kernel: self.of_trial("kernel_counts", trial, kernel_count)?,
             audits: self.audits(trial)?,
             logs: self.of_trial("logs", trial, log)?,
+            outputs: self.of_trial("outputs", trial, output)?,
             tunings: self.of_trial("tunings", trial, tuning)?,
             loads: self.of_trial("loads", trial, load)?,
             ready_s,
@@ -426,6 +427,14 @@ fn audit_row(cells: &Cells<'_>) -> Result<(String, AuditRow), Damage> {
 fn log(cells: &Cells<'_>) -> Result<GuestLog, Damage> {
     Ok(GuestLog {
         guest: cells.text("guest")?,
+        text: cells.text("text")?,
+    })
+}
+
+fn output(cells: &Cells<'_>) -> Result<ProgramOutput, Damage> {
+    Ok(ProgramOutput {
+        guest: cells.text("guest")?,
+        program: cells.text("program")?,
         text: cells.text("text")?,
     })
 }

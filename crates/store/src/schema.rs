@@ -24,6 +24,7 @@
 //! | `loads` | database of a trial | how long it took to create, load and index it, in a guest of the trial or in a template |
 //! | `tunings` | setting of a guest | asked, effective, at the end |
 //! | `logs` | guest of a trial | tail of its log |
+//! | `outputs` | guest that another program measured | its name and what it said, such as the JSON of iperf3 |
 //! | `hosts` | host of a fleet | what it is, as far as it was lent |
 //! | `trial_hosts` | host of a fleet that performed a trial, or its part of one | which, and how far its clock was ahead (NULL where it was not heard) |
 //! | `files` | file that the study names | where it lay, its size and SHA-256 |

@@ -493,5 +493,18 @@ fn write_evidence(
             ],
         )?;
     }
+    for (position, output) in record.outputs.iter().enumerate() {
+        insert(
+            transaction,
+            "outputs",
+            &[
+                ("trial", &trial),
+                ("position", &at(position)),
+                ("guest", &output.guest),
+                ("program", &output.program),
+                ("text", &output.text),
+            ],
+        )?;
+    }
     Ok(())
 }

@@ -145,6 +145,7 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
         kernel: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
+        outputs: Vec::new(),
         tunings: vec![Tuning {
             guest: "g1".to_owned(),
             name: "sync".to_owned(),

@@ -135,6 +135,7 @@ fn record(kind: GuestKind, users: u32, block: f64) -> TrialRecord {
         kernel: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
+        outputs: Vec::new(),
         tunings: if machine {
             vec![Tuning {
                 guest: "g1".to_owned(),

@@ -196,6 +196,7 @@ fn record(point: &Point, study: &Study, world: &World, seed: u64) -> TrialRecord
         measurement: Some(measurement),
         audits: Vec::new(),
         logs: Vec::new(),
+        outputs: Vec::new(),
         tunings: Vec::new(),
         loads: Vec::new(),
         ready_s: 0.1,

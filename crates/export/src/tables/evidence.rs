@@ -221,6 +221,21 @@ pub(super) const LOGS: Table = Table {
     },
 };
 
+pub(super) const OUTPUTS: Table = Table {
+    name: "outputs",
+    row: "guest that a program other than Rookery's driver measured",
+    columns: &[
+        whole("trial", "Number of the trial."),
+        text("guest", "Name of the guest."),
+        text("program", "The program, with its version."),
+        text("text", "What it said, such as the JSON of iperf3."),
+    ],
+    source: Source::Stored {
+        from: "outputs",
+        order: "trial, position",
+    },
+};
+
 pub(super) const POOLS: Table = Table {
     name: "pools",
     row: "point whose buffer pool was sized to hold a hit ratio",

@@ -49,6 +49,7 @@ pub const TABLES: &[&Table] = &[
     &evidence::LOADS,
     &evidence::TUNINGS,
     &evidence::LOGS,
+    &evidence::OUTPUTS,
     &evidence::POOLS,
     &evidence::POOL_ROUNDS,
 ];

@@ -5,7 +5,7 @@
 //! release, whose own libraries are neither used nor hidden. No variable of the environment says
 //! so, and nothing is passed on to what the program starts.
 
-use std::{fs, io, path::Path};
+use std::{ffi::OsString, fs, io, path::Path};
 
 use crate::{copy::copy_file, elf::needs_of, paths::open_directory};
 
@@ -20,7 +20,7 @@ pub(crate) const LOADER: &str = "loader";
 ///
 /// # Errors
 /// When one cannot be read or written, or a library is not found; the path is named.
-pub(super) fn install(program: &Path, root: &Path) -> io::Result<()> {
+pub fn install_program(program: &Path, root: &Path) -> io::Result<()> {
     let copy = |from: &Path, to: &Path| {
         copy_file(from, to).map_err(|error| {
             io::Error::new(
@@ -49,6 +49,23 @@ pub(super) fn install(program: &Path, root: &Path) -> io::Result<()> {
         readable(&file?.path())?;
     }
     Ok(())
+}
+
+/// The words that start a program which [`install_program`] has put below `root`: by its loader,
+/// where it has one.
+#[must_use]
+pub fn installed_command(root: &Path) -> Vec<OsString> {
+    let (program, directory) = (root.join(PROGRAM), root.join(LIBRARIES));
+    let loader = directory.join(LOADER);
+    if !loader.exists() {
+        return vec![program.into()];
+    }
+    vec![
+        loader.into(),
+        "--library-path".into(),
+        directory.into(),
+        program.into(),
+    ]
 }
 
 /// Whoever the guest's user is, he may run them.

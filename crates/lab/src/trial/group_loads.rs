@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::atomic::Ordering, thread, time::Instant};
 
 use rookery_driver::{DriverError, Phases};
-use rookery_monitor::LoadState;
+use rookery_monitor::{DriverPrograms, LoadState};
 use rookery_stats::Measurement;
 
 use super::{
@@ -79,6 +79,14 @@ impl<'l> GroupLoads<'l> {
         cpus.into_iter().collect()
     }
 
+    /// The programs of this machine that put loads on instead of threads of this process.
+    pub(super) fn programs(&self) -> Vec<DriverPrograms> {
+        match self {
+            Self::Here(loads) => loads.iter().filter_map(|load| load.programs()).collect(),
+            Self::Far(_) => Vec::new(),
+        }
+    }
+
     /// Put all loads on at one common start.
     ///
     /// # Errors
@@ -93,6 +101,7 @@ impl<'l> GroupLoads<'l> {
             Self::Here(loads) => Ok(Driven {
                 measured: drive_here(loads, decide, state, told)?,
                 facts: Vec::new(),
+                outputs: loads.iter().flat_map(|load| load.outputs()).collect(),
             }),
             Self::Far(users) => {
                 let begin = || {
@@ -142,7 +151,7 @@ fn far_users<'l>(
     let loaded = groups.filter(|(_, group)| group.has_users());
     let users = loaded.zip(loads).map(|((place, group), load)| {
         let config = load.web_users().ok_or(LabError::NotDrivenElsewhere {
-            what: "terminals on databases",
+            what: "terminals on databases and streams of iperf3",
             help: "users over HTTP can; drive these from this host",
         })?;
         Ok(GroupUsers {

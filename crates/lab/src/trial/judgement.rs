@@ -5,8 +5,8 @@ use rookery_stats::{
     OtherProgram, ResourceSample, Surroundings, checks::Remark, qos, trial_checks::of_trial,
 };
 use rookery_store::{
-    AuditRow, GroupRecord, GuestAudit, GuestLog, LoadPlace, Outcome, Reason, TrialRecord, Tuning,
-    guest_links,
+    AuditRow, GroupRecord, GuestAudit, GuestLog, LoadPlace, Outcome, ProgramOutput, Reason,
+    TrialRecord, Tuning, guest_links,
 };
 use rookery_study::Study;
 use rookery_workload::{Counters, Proof};
@@ -62,6 +62,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) audits: Vec<GuestAudit>,
     pub(crate) casualties: Casualties,
     pub(crate) logs: Vec<GuestLog>,
+    pub(crate) outputs: Vec<ProgramOutput>,
     pub(crate) tunings: Vec<Tuning>,
     pub(crate) ready_s: f64,
 }
@@ -85,6 +86,7 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
         audits,
         casualties,
         logs,
+        outputs,
         tunings,
         ready_s,
     } = evidence;
@@ -144,6 +146,7 @@ pub(crate) fn judge(evidence: Evidence<'_>) -> TrialRecord {
         kernel,
         audits,
         logs,
+        outputs,
         tunings,
         loads: Vec::new(),
         ready_s,
@@ -352,6 +355,7 @@ mod tests {
             kernel: Vec::new(),
             audits: Vec::new(),
             logs: Vec::new(),
+            outputs: Vec::new(),
             tunings: Vec::new(),
             loads: Vec::new(),
             ready_s: 0.0,

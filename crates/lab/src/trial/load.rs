@@ -52,7 +52,7 @@ pub(crate) fn observe(
     let told = LoadReporter::new(runner, trial, guests, phases, count);
     let used = cpus_of(trial, &config.cpus);
     let before = cpu_speeds(&used, KernelCounter::FixedWorkBefore);
-    let samplers = Samplers::new(&config, guests.guests());
+    let samplers = Samplers::new(&config, guests.guests(), &loads.programs());
     let (driven, mut seen) = samplers
         .run(guests.guests_mut(), runner.context.stop, |state| {
             told.started();
@@ -64,6 +64,7 @@ pub(crate) fn observe(
     let Driven {
         mut measured,
         facts,
+        outputs,
     } = driven?;
     seen.kernel.extend(before);
     seen.kernel.extend(distances);
@@ -76,6 +77,7 @@ pub(crate) fn observe(
         silent,
         driver_cpus,
         drivers: facts,
+        outputs,
     })
 }
 

@@ -24,6 +24,7 @@ pub(crate) fn failed(reason: &str, ready_s: f64) -> TrialRecord {
         kernel: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
+        outputs: Vec::new(),
         tunings: Vec::new(),
         loads: Vec::new(),
         ready_s,

@@ -284,6 +284,7 @@ impl<'a> TrialRunner<'a> {
             silent,
             driver_cpus,
             drivers,
+            outputs,
         } = observed;
         let casualties = Casualties::after_load(
             guests.guests(),
@@ -318,6 +319,7 @@ impl<'a> TrialRunner<'a> {
             audits,
             casualties,
             logs: logs(guests.guests()),
+            outputs,
             strayed: placed.strayed,
             tunings,
             ready_s,

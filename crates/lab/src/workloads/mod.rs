@@ -80,7 +80,7 @@ pub(crate) fn load(request: &LoadRequest<'_>, stack: &BuiltStack) -> Box<dyn Tri
             Box::new(web2005::load(request, wanted, *dataset))
         }
         BuiltStack::Cms(_, wanted, data) => Box::new(cms::load(request, wanted, *data)),
-        BuiltStack::Netstream(stack) => Box::new(netstream::load(request, stack.as_ref())),
+        BuiltStack::Netstream(stack) => netstream::load(request, stack.as_ref()),
         BuiltStack::Sample(stack) => Box::new(sample::load(request, stack.as_ref())),
     }
 }

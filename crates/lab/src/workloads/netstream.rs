@@ -1,6 +1,8 @@
 //! Connections of the netstream workload: what the driver is told, and the CPU time that exchanges
 //! took.
 
+mod iperf3;
+
 use rookery_cast::index;
 use rookery_monitor::Observations;
 use rookery_stack::NetstreamStack;
@@ -8,16 +10,26 @@ use rookery_stats::{KernelCount, KernelCounter, Measurement, ResourceSample, mea
 use rookery_web::{Limits, Script, workloads::netstream::NetstreamScript};
 use rookery_workload::{
     Window,
-    netstream::{CpuSeconds, CpuTimes, HostTimes},
+    netstream::{CpuSeconds, CpuTimes, HostTimes, StreamProgram},
 };
 
+use self::iperf3::Iperf3Load;
 use super::{
-    LoadRequest,
+    LoadRequest, TrialLoad,
     web_users::{Behaviour, Users, config},
 };
 
 /// The load of one group of a trial on guests that answer exchanges.
-pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn NetstreamStack) -> Users {
+pub(super) fn load(request: &LoadRequest<'_>, stack: &dyn NetstreamStack) -> Box<dyn TrialLoad> {
+    let wanted = stack.wanted();
+    match wanted.program {
+        StreamProgram::Rookery => Box::new(users(request, stack)),
+        StreamProgram::Iperf3 => Box::new(Iperf3Load::new(request, wanted)),
+    }
+}
+
+/// Users that ask for answers.
+fn users(request: &LoadRequest<'_>, stack: &dyn NetstreamStack) -> Users {
     let wanted = stack.wanted();
     let script = |_| {
         Script::Netstream(NetstreamScript {

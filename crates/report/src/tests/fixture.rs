@@ -262,6 +262,7 @@ pub(crate) fn record(point: &Point, repeat: u32, qos: &Qos) -> TrialRecord {
         other_programs: Vec::new(),
         kernel: Vec::new(),
         logs: names.iter().map(log).collect(),
+        outputs: Vec::new(),
         tunings: names.iter().map(tuning).collect(),
         loads: Vec::new(),
         ready_s: 0.25 * loss,

@@ -331,3 +331,77 @@ fn tunnels_carry_streams_and_leave_nothing() {
     assert_eq!(devices, ["macvlan", "vxlan"]);
     assert_host_as(&before);
 }
+
+/// What iperf3 itself says that the streams of a trial carried, million bits per second.
+fn by_iperf3(run: &Value, trial: &Value) -> f64 {
+    let outputs = rows(run, "outputs");
+    let own = outputs.iter().find(|output| output["trial"] == *trial);
+    let own = own.unwrap_or_else(|| panic!("no output of trial {trial}"));
+    let program = own["program"].as_str().unwrap_or_default();
+    assert!(program.starts_with("iperf 3"), "{own}");
+    let said: Value = serde_json::from_str(own["text"].as_str().expect("text")).expect("JSON");
+    assert_eq!(said["start"]["test_start"]["num_streams"], 2);
+    assert_eq!(
+        said["server_output_json"]["start"]["test_start"]["reverse"],
+        1
+    );
+    let bits = said["end"]["sum_received"]["bits_per_second"].as_f64();
+    bits.expect("a number") / 1e6
+}
+
+fn streams_are_measured_by_iperf3(place: &Place, kind: &str) {
+    let study =
+        study(kind, 131_072, "2", "").replace("answer_bytes", "program = \"iperf3\"\nanswer_bytes");
+    let (output, run) = place.done("iperf3.toml", &study);
+    for audit in rows(&run, "audits") {
+        assert_eq!(audit["consistent"], true, "{audit}");
+    }
+    let guests = rows(&run, "guests");
+    assert_eq!(guests.len(), rows(&run, "trials").len());
+    for guest in guests {
+        let (received, said) = (
+            metric(&run, guest, "received_mbit_per_s"),
+            by_iperf3(&run, &guest["trial"]),
+        );
+        assert!((received / said - 1.0).abs() < 0.01, "{received} {said}");
+        costs_add_up(&run, guest, "gb");
+        assert!(metric(&run, guest, "driver_cpu_s_per_gb") > 0.0);
+    }
+    // It is the driver, and no other work on its CPUs.
+    let others = rows(&run, "other_programs");
+    assert!(
+        !others.iter().any(|other| other["name"] == "iperf3"),
+        "{others:?}"
+    );
+    assert!(!output.contains("Little"), "{output}");
+}
+
+#[test]
+fn iperf3_streams_from_bare_guests_and_containers() {
+    let place = Place::new();
+    streams_are_measured_by_iperf3(&place, "bare");
+    if root_tests() {
+        let place = Place::new();
+        let before = host_state();
+        streams_are_measured_by_iperf3(&place, "container");
+        assert_host_as(&before);
+    }
+}
+
+#[test]
+fn what_iperf3_cannot_do_is_refused() {
+    let place = Place::among_others();
+    let asked = study("bare", 100, "129", "");
+    let asked = asked.replace("answer_bytes", "program = \"iperf3\"\nanswer_bytes");
+    let study = place.study("many.toml", &asked);
+    let output = place
+        .rookery(&["check", &study])
+        .output()
+        .expect("rookery starts");
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("at most 128 streams for each guest, and not 129"),
+        "{told}"
+    );
+    assert_ne!(code(&output), 0);
+}

@@ -24,6 +24,14 @@ pub enum ServerError {
     /// A thread of the server cannot be started.
     #[error("cannot start the server's workers: {0}")]
     Workers(#[source] io::Error),
+    /// Another program that serves beside the server failed.
+    #[error("{program}: {source}")]
+    Program {
+        /// Its name.
+        program: &'static str,
+        /// What happened.
+        source: io::Error,
+    },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -43,6 +51,14 @@ impl ServerError {
             source,
         }
     }
+
+    /// iperf3 failed.
+    pub(crate) fn of_iperf3(source: io::Error) -> Self {
+        Self::Program {
+            program: "iperf3",
+            source,
+        }
+    }
 }
 
 impl Diagnosis for ServerError {
@@ -50,6 +66,7 @@ impl Diagnosis for ServerError {
         match self {
             Self::File { .. } => "server::file",
             Self::Workers(_) => "server::thread",
+            Self::Program { .. } => "server::program",
             Self::Listen { .. } => "server::listen",
         }
     }
@@ -57,7 +74,7 @@ impl Diagnosis for ServerError {
     fn place(&self) -> Option<String> {
         match self {
             Self::File { path, .. } => Some(path.display().to_string()),
-            Self::Workers(_) | Self::Listen { .. } => None,
+            Self::Workers(_) | Self::Program { .. } | Self::Listen { .. } => None,
         }
     }
 
@@ -67,6 +84,9 @@ impl Diagnosis for ServerError {
                 "check that it can be read and written, and that the disk has room"
             }
             Self::Workers(_) => "raise the limit on processes, or give fewer workers",
+            Self::Program { .. } => {
+                "see its words above; give the guest more memory, and let nothing else use its port"
+            }
             Self::Listen { .. } => "choose a free port of an address of this machine",
         };
         Some(help.to_owned())

@@ -54,6 +54,11 @@ impl StopSignal {
         self.0.send_replace(true);
     }
 
+    /// Whether it is raised.
+    pub(crate) fn is_raised(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Returns once the signal is raised, for a thread that has no runtime.
     pub(crate) fn wait(&self) {
         let waker = Waker::from(Arc::new(Unpark(thread::current())));

@@ -9,7 +9,7 @@ use crate::http_server::ServerError;
 pub struct Counts {
     /// Answers.
     pub answers: u64,
-    /// Their content, bytes.
+    /// Their content, and what iperf3 sent beside them, bytes.
     pub bytes: u64,
 }
 

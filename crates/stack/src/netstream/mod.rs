@@ -10,6 +10,7 @@ mod answer;
 mod connection;
 mod counts;
 mod fetch;
+mod iperf3;
 mod listening;
 mod request;
 mod server;
@@ -27,6 +28,9 @@ pub(crate) const PORT: u16 = 8080;
 
 /// Name of the file of counts in a guest's data directory.
 pub const COUNTS_FILE: &str = "counts.txt";
+
+/// Name of the directory of iperf3 in a guest's data directory, where it is to serve as well.
+pub(crate) const IPERF3_DIRECTORY: &str = "iperf3";
 
 /// The arguments with which a guest runs the server, alone or as the client of a partner. `{data}`
 /// and `{listen}` are left for the guest to replace with its data directory and its address.

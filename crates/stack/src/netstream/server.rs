@@ -2,7 +2,9 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use super::{Partner, connection::converse, listening::Listening, site::ExchangeSite};
+use super::{
+    Partner, connection::converse, iperf3::Iperf3Server, listening::Listening, site::ExchangeSite,
+};
 use crate::http_server::{ServerError, StopSignal, raise_file_limit};
 
 /// How long requests in flight may take after the server was asked to stop.
@@ -23,6 +25,8 @@ pub struct ServeConfig {
     pub listen: SocketAddr,
     /// Another guest, whose answers it fetches when it is asked to.
     pub partner: Option<Partner>,
+    /// Where iperf3 is installed, which then serves at the same address as well.
+    pub iperf3: Option<PathBuf>,
 }
 
 /// A server that listens already: clients may connect, and are answered once it runs.
@@ -31,17 +35,22 @@ pub struct Server {
     address: SocketAddr,
     site: Arc<ExchangeSite>,
     counts: PathBuf,
+    iperf3: Option<Iperf3Server>,
 }
 
 impl Server {
     /// Listen.
     ///
     /// # Errors
-    /// When the address is taken.
+    /// When the address is taken, or iperf3 does not serve.
     pub fn bind(config: &ServeConfig) -> Result<Self, ServerError> {
         let connections = raise_file_limit(OTHER_FILES) / FILES_EACH;
         let most_threads = MOST_THREADS.min(connections as usize);
         let address = config.listen;
+        // First: whoever is answered that this server is healthy finds the other one as well.
+        let iperf3 = config.iperf3.as_deref().map(|directory| {
+            Iperf3Server::start(directory, address.ip()).map_err(ServerError::of_iperf3)
+        });
         let refused = |source| ServerError::Listen { address, source };
         let listening = Listening::bind(address, most_threads).map_err(refused)?;
         Ok(Self {
@@ -49,6 +58,7 @@ impl Server {
             listening: Arc::new(listening),
             site: Arc::new(ExchangeSite::new(config.partner.clone())),
             counts: config.counts.clone(),
+            iperf3: iperf3.transpose()?,
         })
     }
 
@@ -62,7 +72,7 @@ impl Server {
     /// counts.
     ///
     /// # Errors
-    /// When no thread can be started, or the counts cannot be written.
+    /// When no thread can be started, iperf3 ends, or the counts cannot be written.
     pub fn run(self, stop: &StopSignal) -> Result<(), ServerError> {
         let site = Arc::clone(&self.site);
         self.listening
@@ -71,9 +81,17 @@ impl Server {
                 let _ = converse(stream, &site, stopping);
             })
             .map_err(ServerError::Workers)?;
-        stop.wait();
+        let by_iperf3 = match self.iperf3 {
+            None => {
+                stop.wait();
+                0
+            }
+            Some(iperf3) => iperf3.run(stop).map_err(ServerError::of_iperf3)?,
+        };
         self.listening.stop(STOP_PATIENCE);
-        self.site.counts().write(&self.counts)
+        let mut counts = self.site.counts();
+        counts.bytes += by_iperf3;
+        counts.write(&self.counts)
     }
 }
 

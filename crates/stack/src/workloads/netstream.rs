@@ -4,14 +4,17 @@ use rookery_guest::{Guest, Health, Template};
 use rookery_study::{NetstreamUse, Point};
 use rookery_workload::{
     FoundRow,
-    netstream::{ANSWER_BYTES, ANSWERS, EXCHANGE_PATH, FETCH_PATH, HEALTH_PATH, Receiver, receipt},
+    netstream::{
+        ANSWER_BYTES, ANSWERS, EXCHANGE_PATH, FETCH_PATH, HEALTH_PATH, Receiver, StreamProgram,
+        receipt,
+    },
 };
 
 use crate::{
     ClonedGuests, Found, GuestStack, Origin, Service, StackContext, StackError, StackPart,
     TierAccess,
     api::STOP_GRACE,
-    netstream::{COUNTS_FILE, PORT, Partner, guest_args, read_counts},
+    netstream::{COUNTS_FILE, IPERF3_DIRECTORY, PORT, Partner, guest_args, read_counts},
     page::get,
     service::GUEST,
     tier::Password,
@@ -25,10 +28,10 @@ pub(crate) struct NetstreamGuests {
 }
 
 impl NetstreamGuests {
-    /// The server, alone or as the client of a partner.
-    fn server(partner: Option<&Partner>) -> Service {
+    /// The server with these arguments.
+    fn server(args: Vec<String>) -> Service {
         Service {
-            args: guest_args(partner),
+            args,
             files: Vec::new(),
             port: PORT,
             health: Health::Http(HEALTH_PATH.to_owned()),
@@ -65,7 +68,14 @@ impl ClonedGuests for NetstreamGuests {
     }
 
     fn service(&self, _point: &Point, _index: usize) -> Result<Service, StackError> {
-        Ok(Self::server(None))
+        let mut args = guest_args(None);
+        if self.wanted.program == StreamProgram::Iperf3 {
+            args.extend([
+                "--iperf3".to_owned(),
+                format!("{{data}}/{IPERF3_DIRECTORY}"),
+            ]);
+        }
+        Ok(Self::server(args))
     }
 
     fn front_service(
@@ -79,7 +89,7 @@ impl ClonedGuests for NetstreamGuests {
             size: self.wanted.size,
             connection: self.wanted.connection,
         };
-        Ok(Self::server(Some(&partner)))
+        Ok(Self::server(guest_args(Some(&partner))))
     }
 
     /// Whoever reaches the lab's network may ask: there is no password.
@@ -121,9 +131,14 @@ impl GuestStack for NetstreamGuests {
         // The server writes its counts when it ends.
         guest.stop(STOP_GRACE)?;
         let sent = read_counts(&guest.data_dir().join(COUNTS_FILE)).map_err(StackError::bundled)?;
+        let answers = match self.wanted.program {
+            StreamProgram::Rookery => sent.answers,
+            // Nobody counts its blocks.
+            StreamProgram::Iperf3 => sent.bytes / u64::from(self.wanted.size.answer_bytes),
+        };
         Ok(Found {
             rows: vec![
-                FoundRow::new(ANSWERS, sent.answers),
+                FoundRow::new(ANSWERS, answers),
                 FoundRow::new(ANSWER_BYTES, sent.bytes),
             ],
             ..Found::default()

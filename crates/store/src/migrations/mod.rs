@@ -20,6 +20,7 @@ mod v12;
 mod v13;
 mod v14;
 mod v15;
+mod v16;
 mod v6;
 mod v7;
 mod v8;
@@ -45,6 +46,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     v13::MIGRATION,
     v14::MIGRATION,
     v15::MIGRATION,
+    v16::MIGRATION,
 ];
 /// The schema of version [`OLDEST`].
 pub(crate) const BASE: &str = include_str!("v5.sql");

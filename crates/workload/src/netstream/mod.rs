@@ -5,6 +5,9 @@
 //! small answers are requests and responses, large ones a stream. It keeps its connection, or opens
 //! one for each exchange. Where guests have a tier, the guest that is asked receives the content
 //! from a guest of the tier, and the user a receipt.
+//!
+//! Streams may also be measured by iperf3, at both ends: then a connection is one of its streams,
+//! and an exchange a block that it received.
 
 mod counters;
 mod info;
@@ -15,6 +18,6 @@ pub use counters::{
 };
 pub use info::{INFO, NetstreamOperation};
 pub use protocol::{
-    ConnectionUse, EXCHANGE_PATH, ExchangeSize, FETCH_PATH, HEALTH_PATH, Receiver, exchange_target,
-    receipt,
+    ConnectionUse, EXCHANGE_PATH, ExchangeSize, FETCH_PATH, HEALTH_PATH, Receiver, StreamProgram,
+    exchange_target, receipt,
 };

@@ -58,6 +58,26 @@ pub enum ConnectionUse {
     New,
 }
 
+/// What sends and receives the content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StreamProgram {
+    /// The server of this workload, and Rookery's own driver.
+    #[default]
+    Rookery,
+    /// iperf3 at both ends. An exchange is one of its blocks.
+    Iperf3,
+}
+
+impl StreamProgram {
+    /// Largest block of iperf3, bytes.
+    pub const MOST_BLOCK: u32 = 1 << 20;
+    /// Most streams of one client of iperf3.
+    pub const MOST_STREAMS: u32 = 128;
+    /// The port of iperf3's server in a guest.
+    pub const IPERF3_PORT: u16 = 5201;
+}
+
 /// Appends the target of an exchange.
 pub fn exchange_target(out: &mut Vec<u8>, size: ExchangeSize) {
     let mut text = String::new();

@@ -133,6 +133,7 @@ pub(crate) fn record(outcome: Outcome, reason: &str) -> TrialRecord {
         kernel: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
+        outputs: Vec::new(),
         tunings: Vec::new(),
         loads: Vec::new(),
         ready_s: 0.5,

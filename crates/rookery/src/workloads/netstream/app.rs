@@ -26,6 +26,14 @@ pub(crate) struct AppNetstreamArgs {
     /// Address and port of another such server, whose answers are fetched at /fetch
     #[arg(long, value_name = "ADDRESS")]
     partner: Option<SocketAddr>,
+    /// Directory of an installed iperf3, which then serves at the same address as well
+    #[arg(
+        long,
+        value_name = "DIRECTORY",
+        hide = true,
+        conflicts_with = "partner"
+    )]
+    iperf3: Option<PathBuf>,
     /// Bytes of content of what is fetched
     #[arg(long, value_name = "N", default_value_t = 1 << 20, requires = "partner",
           value_parser = value_parser!(u32).range(1..=i64::from(ExchangeSize::MOST_ANSWER)))]
@@ -62,6 +70,7 @@ pub(crate) fn run(args: &AppNetstreamArgs) -> Result<Code, Failure> {
                 ConnectionUse::Kept
             },
         }),
+        iperf3: args.iperf3.clone(),
     })
     .map_err(failure)?;
     output::remark(format!(

@@ -30,6 +30,7 @@ impl Running {
             counts: dir.path().join("counts.txt"),
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             partner,
+            iperf3: None,
         });
         let (server, stop) = (server.expect("a free port"), StopSignal::new());
         let (address, stopped) = (server.local_addr(), stop.clone());

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use rookery_workload::{
     DelayDistribution,
-    netstream::{ConnectionUse, ExchangeSize},
+    netstream::{ConnectionUse, ExchangeSize, StreamProgram},
 };
 
 use super::{
     super::{Pace, WorkloadKind, web_distribution, web_pacing},
-    NetstreamUse,
+    NetstreamUse, iperf3,
 };
 use crate::{
     grammar::{
@@ -34,9 +34,27 @@ impl Named for ConnectionUse {
     ];
 }
 
+impl Named for StreamProgram {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "rookery",
+            Self::Rookery,
+            "the server of the workload and this driver: response times of every exchange",
+        ),
+        (
+            "iperf3",
+            Self::Iperf3,
+            "iperf3 at both ends, its JSON kept: streams without response times; `answer_bytes` is \
+             its block, at most 1 MiB, and each connection one of its streams",
+        ),
+    ];
+}
+
 keys! {
     /// Keys of the netstream workload.
     NetstreamKeys {
+        /// What sends and receives the content.
+        program: Choice<StreamProgram> = Choice::NEW, Default("\"rookery\"");
         /// Bytes by which a request is longer than it must be.
         request_bytes: Whole<u32> = Whole { min: 0, max: ExchangeSize::MOST_PAD }, Default("0");
         /// Bytes of the content of an answer: few for requests and responses, a MiB or more for a
@@ -55,7 +73,8 @@ keys! {
 impl NetstreamKeys {
     pub(crate) fn build(self, pace: Option<Pace>, context: &mut Context) -> Option<NetstreamUse> {
         let pacing = web_pacing(WorkloadKind::Netstream, pace, self.think_time, context)?;
-        Some(NetstreamUse {
+        let wanted = NetstreamUse {
+            program: self.program?,
             size: ExchangeSize {
                 pad_bytes: self.request_bytes?,
                 answer_bytes: self.answer_bytes?,
@@ -64,11 +83,16 @@ impl NetstreamKeys {
             think_time: self.think_time?,
             think_distribution: web_distribution(pacing, self.think_distribution, context)?,
             pacing,
-        })
+        };
+        match wanted.program {
+            StreamProgram::Rookery => Some(wanted),
+            StreamProgram::Iperf3 => iperf3::check_keys(wanted, context),
+        }
     }
 
     pub(crate) fn from_use(wanted: &NetstreamUse) -> Self {
         Self {
+            program: Some(wanted.program),
             request_bytes: Some(wanted.size.pad_bytes),
             answer_bytes: Some(wanted.size.answer_bytes),
             connection: Some(wanted.connection),

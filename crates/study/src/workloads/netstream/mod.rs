@@ -1,5 +1,6 @@
 //! The netstream workload, as a study uses it.
 
+mod iperf3;
 mod keys;
 
 use std::time::Duration;
@@ -7,11 +8,13 @@ use std::time::Duration;
 use rookery_stats::Pacing;
 use rookery_workload::{
     DelayDistribution, MixShare,
-    netstream::{ConnectionUse, ExchangeSize, NetstreamOperation},
+    netstream::{ConnectionUse, ExchangeSize, NetstreamOperation, StreamProgram},
 };
 use serde::{Deserialize, Serialize};
 
-use super::{DataRequest, Pace, PointData, WorkloadUse, is_usual, scatter, web_pace};
+use super::{
+    DataRequest, OtherSections, Pace, PointData, WorkloadUse, is_usual, scatter, web_pace,
+};
 use crate::{StackKind, grammar::Context, names::Named as _, time_text::plain_time};
 
 pub(super) use keys::NetstreamKeys;
@@ -25,6 +28,9 @@ pub(super) const LIMITS: &str = "Netstream: `exchange`, a request with its whole
 /// Keys of the netstream workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetstreamUse {
+    /// What sends and receives the content.
+    #[serde(default)]
+    pub program: StreamProgram,
     /// How large requests and answers are.
     pub size: ExchangeSize,
     /// What becomes of a connection after an exchange.
@@ -47,6 +53,12 @@ pub(super) fn pace(wanted: &NetstreamUse) -> Pace {
 impl NetstreamUse {
     /// `requests longer by 100 bytes, answers of 1 byte, each over a connection of its own`
     fn sizes(&self) -> String {
+        if self.program == StreamProgram::Iperf3 {
+            return format!(
+                "streams of iperf3 in blocks of {} bytes",
+                self.size.answer_bytes
+            );
+        }
         let ExchangeSize {
             pad_bytes,
             answer_bytes,
@@ -65,6 +77,12 @@ impl NetstreamUse {
 }
 
 impl WorkloadUse for NetstreamUse {
+    fn check(&self, sections: &OtherSections<'_>, context: &mut Context) {
+        if self.program == StreamProgram::Iperf3 {
+            iperf3::check_sections(sections, context);
+        }
+    }
+
     /// The server makes its answers up.
     fn data(&self, _request: &DataRequest<'_>, _context: &mut Context) -> Option<PointData> {
         Some(PointData::Netstream)
@@ -72,7 +90,7 @@ impl WorkloadUse for NetstreamUse {
 
     /// A guest receives from another, and the driver asks it to.
     fn has_bundled_tiers(&self) -> bool {
-        true
+        self.program == StreamProgram::Rookery
     }
 
     fn size_key(&self) -> &'static str {
@@ -96,7 +114,7 @@ impl WorkloadUse for NetstreamUse {
     }
 
     fn describe_in_plan(&self, is_factor: &dyn Fn(&str) -> bool) -> Option<String> {
-        let keys = ["answer_bytes", "request_bytes", "connection"];
+        let keys = ["program", "answer_bytes", "request_bytes", "connection"];
         (!keys.iter().any(|key| is_factor(key))).then(|| self.sizes())
     }
 

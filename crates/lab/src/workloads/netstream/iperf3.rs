@@ -1,0 +1,545 @@
+//! Streams that iperf3 measures: a client of it for each guest, instead of threads of this process.
+
+use std::{
+    io::{self, Read as _},
+    net::IpAddr,
+    path::PathBuf,
+    process::{Child, Stdio},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rookery_cast::{count_u32, truncate_u32, truncate_u64};
+use rookery_driver::{DriverError, Phase, Phases, Progress};
+use rookery_host::{
+    RealHost, await_end, bound_command, in_netns,
+    iperf::{Received, read_received, version},
+    process_stat,
+};
+use rookery_monitor::DriverPrograms;
+use rookery_stats::{
+    DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, Latencies, Measurement,
+    Mode, OperationMeasurement, Pacing, SecondSample,
+};
+use rookery_store::ProgramOutput;
+use rookery_study::{CpuSet, NetstreamUse};
+use rookery_workload::{
+    Counters, Window,
+    netstream::{NetstreamCounters, NetstreamOperation, StreamProgram},
+};
+use rustix::thread::{CpuSet as AffinitySet, sched_setaffinity};
+
+use crate::{
+    error::{Failure, LabError},
+    trial_load::TrialLoad,
+    workloads::LoadRequest,
+};
+
+/// Between two looks whether a client has ended.
+const LOOK: Duration = Duration::from_millis(20);
+/// Beyond its load a client may take so long to connect, and to tell what it measured.
+const GRACE: Duration = Duration::from_secs(20);
+/// Most of what a client says that is read.
+const MOST_OUTPUT: u64 = 64 << 20;
+/// Intervals of all streams together that its report should not exceed: some 4 MB.
+const MOST_INTERVALS: u64 = 10_000;
+/// What one stream may have sent that was not received when it ended: the buffers of both ends, at
+/// the most that Linux gives them unless told.
+const IN_FLIGHT_BYTES: u64 = 16 << 20;
+
+/// The load of one group of a trial.
+pub(super) struct Iperf3Load {
+    phases: Phases,
+    cpus: CpuSet,
+    network: Option<PathBuf>,
+    guests: Vec<Streams>,
+    block_bytes: u32,
+    programs: DriverPrograms,
+    outputs: Mutex<Vec<ProgramOutput>>,
+}
+
+/// The streams of one guest.
+struct Streams {
+    guest: String,
+    address: IpAddr,
+    count: u32,
+}
+
+/// What became of a client.
+struct Ended {
+    /// What it said, or why it cannot be told.
+    said: io::Result<String>,
+    /// CPU time that it used inside the window, us.
+    cpu_us: u64,
+}
+
+impl Iperf3Load {
+    /// The load that a study asks for.
+    pub(super) fn new(request: &LoadRequest<'_>, wanted: &NetstreamUse) -> Self {
+        let planned = request.point.each_guest();
+        let guests = request.targets.guests.iter().zip(planned);
+        Self {
+            phases: request.phases(),
+            cpus: request.driver_cpus.clone(),
+            network: request.targets.network.clone(),
+            guests: guests
+                .map(|(target, planned)| Streams {
+                    guest: target.name.clone(),
+                    address: target.address.ip(),
+                    count: planned.users(),
+                })
+                .collect(),
+            block_bytes: wanted.size.answer_bytes,
+            programs: DriverPrograms::default(),
+            outputs: Mutex::default(),
+        }
+    }
+
+    /// Whole seconds, as iperf3 counts: those that are left out first, and the window.
+    fn seconds(&self) -> (u64, u64) {
+        let whole = |time: Duration| time.as_secs() + u64::from(time.subsec_nanos() > 0);
+        (whole(self.phases.window_start()), whole(self.phases.steady))
+    }
+
+    /// The words of the client of a guest.
+    fn words(&self, own: &Streams) -> Vec<String> {
+        let (omitted, measured) = self.seconds();
+        let interval = ((omitted + measured) * (u64::from(own.count) + 1)).div_ceil(MOST_INTERVALS);
+        let options = [
+            ("--client", own.address.to_string()),
+            ("--port", StreamProgram::IPERF3_PORT.to_string()),
+            ("--parallel", own.count.to_string()),
+            ("--length", self.block_bytes.to_string()),
+            ("--omit", omitted.to_string()),
+            ("--time", measured.to_string()),
+            ("--interval", interval.to_string()),
+        ];
+        let words = options
+            .into_iter()
+            .flat_map(|(name, value)| [name.to_owned(), value]);
+        let flags = ["--reverse", "--json", "--get-server-output"].map(str::to_owned);
+        words.chain(flags).collect()
+    }
+
+    /// Run the client of a guest to its end, from `begin` on. It is killed when it takes too long,
+    /// or `stop` is set.
+    fn client(&self, own: &Streams, begin: Instant, stop: &AtomicBool) -> io::Result<Ended> {
+        pin(&self.cpus)?;
+        thread::sleep(begin.saturating_duration_since(Instant::now()));
+        let mut child = bound_command("iperf3")
+            .args(self.words(own))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        self.programs.add(child.id());
+        let said = child.stdout.take();
+        let (said, cpu_us) = thread::scope(|scope| {
+            let said = scope.spawn(|| {
+                let mut text = String::new();
+                let pipe = said.ok_or(io::ErrorKind::BrokenPipe)?;
+                pipe.take(MOST_OUTPUT).read_to_string(&mut text)?;
+                Ok(text)
+            });
+            let cpu_us = self.await_client(&mut child, begin, stop);
+            let said = said
+                .join()
+                .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+            (said, cpu_us)
+        });
+        // Before it is waited for: what it used is this process's own from then on.
+        self.programs.remove(child.id());
+        child.wait()?;
+        Ok(Ended {
+            said,
+            cpu_us: cpu_us?,
+        })
+    }
+
+    /// Wait until a client has ended: what it used inside the window, us.
+    fn await_client(
+        &self,
+        child: &mut Child,
+        begin: Instant,
+        stop: &AtomicBool,
+    ) -> io::Result<u64> {
+        let used = |child: &Child| process_stat(child.id()).map_or(0, |stat| stat.cpu_us);
+        let (window_start, window_end) = (
+            begin + self.phases.window_start(),
+            begin + self.phases.window_end(),
+        );
+        let (omitted, measured) = self.seconds();
+        let until = begin + Duration::from_secs(omitted + measured) + GRACE;
+        let (mut at_start, mut at_end) = (None, None);
+        while !await_end(child.id(), LOOK)? {
+            let now = Instant::now();
+            if now >= window_start {
+                at_start.get_or_insert_with(|| used(child));
+            }
+            if now >= window_end {
+                at_end.get_or_insert_with(|| used(child));
+            }
+            if stop.load(Ordering::Relaxed) || now > until {
+                child.kill()?;
+            }
+        }
+        let at_end = at_end.unwrap_or_else(|| used(child));
+        Ok(at_end.saturating_sub(at_start.unwrap_or(at_end)))
+    }
+
+    /// Tell how far the load is until all clients have ended.
+    fn tell(&self, begin: Instant, progress: &(dyn Fn(Progress) + Sync), done: &dyn Fn() -> bool) {
+        let users = self.guests.iter().map(|own| own.count).sum();
+        let mut next = begin;
+        while !done() {
+            thread::sleep(LOOK);
+            let now = Instant::now();
+            if now < next {
+                continue;
+            }
+            next += Duration::from_secs(1);
+            let elapsed = now.saturating_duration_since(begin);
+            progress(Progress {
+                elapsed,
+                phase: self.phase(elapsed),
+                // It tells them at its end.
+                requests_per_s: 0.0,
+                errors_per_s: 0.0,
+                arrivals_per_s: None,
+                active_users: users,
+                seconds: Vec::new(),
+            });
+        }
+    }
+
+    /// All streams begin together and end with the window.
+    fn phase(&self, elapsed: Duration) -> Phase {
+        if elapsed < self.phases.window_start() {
+            Phase::Settle
+        } else if elapsed < self.phases.window_end() {
+            Phase::Steady
+        } else {
+            Phase::Drain
+        }
+    }
+
+    fn window(&self) -> Window {
+        Window {
+            start_s: self.phases.window_start().as_secs_f64(),
+            end_s: self.phases.window_end().as_secs_f64(),
+        }
+    }
+
+    /// What the streams of a guest received.
+    fn received(&self, own: &Streams, received: &Received) -> GuestMeasurement {
+        let (window_s, block) = (
+            self.phases.steady.as_secs_f64(),
+            f64::from(self.block_bytes),
+        );
+        // What it received in its own time, which may be a little longer, in that of the window.
+        let bytes = received.bytes as f64 * window_s / received.seconds;
+        let exchanges = truncate_u64(bytes / block);
+        let all: u64 = received
+            .intervals
+            .iter()
+            .map(|interval| interval.bytes)
+            .sum();
+        GuestMeasurement {
+            operations: vec![OperationMeasurement {
+                name: NetstreamOperation::Exchange.name().to_owned(),
+                started: exchanges,
+                completed: exchanges,
+                succeeded: exchanges,
+                failed: 0,
+                unfinished: 0,
+                service: Latencies::new(),
+                response: Latencies::new(),
+            }],
+            series: series(received, block),
+            counters: Counters::Netstream(NetstreamCounters {
+                window_s,
+                exchanges,
+                received_bytes: bytes,
+                exchanges_from_start: all / u64::from(self.block_bytes),
+                bytes_from_start: all,
+                unanswered: in_flight(own) / u64::from(self.block_bytes) + 1,
+                unanswered_bytes: in_flight(own),
+                ..NetstreamCounters::default()
+            }),
+            // Each stream is under way all the time.
+            busy_s: f64::from(own.count) * window_s,
+            ..self.nothing(own)
+        }
+    }
+
+    /// A client that told nothing.
+    fn failed(&self, own: &Streams, reason: &str) -> GuestMeasurement {
+        GuestMeasurement {
+            errors: vec![ErrorTally {
+                class: ErrorClass::Io,
+                sub_class: "iperf3".to_owned(),
+                count: 1,
+                examples: vec![ErrorExample {
+                    at_s: 0.0,
+                    operation: NetstreamOperation::Exchange.name().to_owned(),
+                    detail: reason.to_owned(),
+                }],
+            }],
+            ..self.nothing(own)
+        }
+    }
+
+    fn nothing(&self, own: &Streams) -> GuestMeasurement {
+        GuestMeasurement {
+            guest: own.guest.clone(),
+            users: own.count,
+            operations: Vec::new(),
+            series: Vec::new(),
+            errors: Vec::new(),
+            counters: Counters::Netstream(NetstreamCounters {
+                window_s: self.phases.steady.as_secs_f64(),
+                ..NetstreamCounters::default()
+            }),
+            busy_s: 0.0,
+            idle_s: 0.0,
+            drawn_delay_mean_s: None,
+            actual_delay_mean_s: None,
+        }
+    }
+
+    /// What all clients said together.
+    fn measurement(&self, ended: Vec<io::Result<Ended>>, stopped: bool) -> Measurement {
+        let program = version(&RealHost).unwrap_or_else(|_| "iperf3".to_owned());
+        let mut outputs = Vec::new();
+        let (mut guests, mut cpu_us) = (Vec::new(), 0);
+        for (own, ended) in self.guests.iter().zip(ended) {
+            let said = ended.and_then(|ended| {
+                cpu_us += ended.cpu_us;
+                ended.said
+            });
+            guests.push(match &said {
+                Ok(said) => match read_received(said) {
+                    Ok(received) => self.received(own, &received),
+                    Err(error) => self.failed(own, &error.to_string()),
+                },
+                Err(error) => self.failed(own, &error.to_string()),
+            });
+            outputs.extend(said.into_iter().map(|text| ProgramOutput {
+                guest: own.guest.clone(),
+                program: program.clone(),
+                text,
+            }));
+        }
+        *self.outputs.lock().unwrap_or_else(PoisonError::into_inner) = outputs;
+        let exchanges: u64 = guests
+            .iter()
+            .flat_map(|guest| &guest.operations)
+            .map(|operation| operation.completed)
+            .sum();
+        let window_s = self.phases.steady.as_secs_f64();
+        let connections = self.guests.iter().map(|own| u64::from(own.count)).sum();
+        Measurement {
+            mode: Mode::Closed,
+            pacing: Pacing::Think,
+            window: self.window(),
+            guests,
+            driver: DriverQuality {
+                cpus: self.cpus.clone(),
+                cpu_share: cpu_us as f64 / 1e6 / (window_s * self.cpus.len().max(1) as f64),
+                cpu_us_per_request: cpu_us as f64 / exchanges.max(1) as f64,
+                connections,
+                ..DriverQuality::default()
+            },
+            aborted: stopped.then(|| "stopped on request".to_owned()),
+        }
+    }
+}
+
+impl TrialLoad for Iperf3Load {
+    fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    fn phases(&self) -> &Phases {
+        &self.phases
+    }
+
+    fn drive(
+        &self,
+        start: &(dyn Fn() -> Instant + Sync),
+        stop: &AtomicBool,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Measurement, Failure> {
+        let begin = start();
+        let ended: Vec<io::Result<Ended>> = thread::scope(|scope| {
+            let clients = self.guests.iter().map(|own| {
+                scope.spawn(move || {
+                    in_netns(self.network.as_deref(), || self.client(own, begin, stop))?
+                })
+            });
+            let clients: Vec<_> = clients.collect();
+            self.tell(begin, progress, &|| {
+                clients.iter().all(|client| client.is_finished())
+            });
+            let ended = clients.into_iter().map(|client| client.join().ok());
+            ended.collect::<Option<_>>()
+        })
+        .ok_or(LabError::Driver(DriverError::Panicked))?;
+        Ok(self.measurement(ended, stop.load(Ordering::Relaxed)))
+    }
+
+    fn programs(&self) -> Option<DriverPrograms> {
+        Some(self.programs.clone())
+    }
+
+    fn outputs(&self) -> Vec<ProgramOutput> {
+        self.outputs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// Keep the calling thread, and what it starts, on these CPUs; empty = anywhere.
+fn pin(cpus: &[u32]) -> io::Result<()> {
+    let mut set = AffinitySet::new();
+    for cpu in cpus.iter().map(|cpu| *cpu as usize) {
+        if cpu >= AffinitySet::MAX_CPU {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        set.set(cpu);
+    }
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// What may be sent and not received when the streams of a guest end, bytes.
+fn in_flight(own: &Streams) -> u64 {
+    IN_FLIGHT_BYTES * u64::from(own.count)
+}
+
+/// Blocks that were received in each second, by what each interval received.
+fn series(received: &Received, block: f64) -> Vec<SecondSample> {
+    let mut seconds: Vec<SecondSample> = Vec::new();
+    let (mut bytes, mut counted) = (0.0, 0.0);
+    for interval in &received.intervals {
+        // Its end is told a little early or late, its length is meant to be whole.
+        let length = interval.seconds.round();
+        if length < 1.0 {
+            // What is left of the last one.
+            continue;
+        }
+        for _ in 0..truncate_u32(length) {
+            bytes += interval.bytes as f64 / length;
+            let blocks = (bytes / block).floor();
+            let requests = truncate_u32(blocks - counted);
+            counted = blocks;
+            seconds.push(SecondSample {
+                second: count_u32(seconds.len()),
+                requests,
+                orders: requests,
+                ..SecondSample::default()
+            });
+        }
+    }
+    seconds
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_host::iperf::Interval;
+
+    use super::*;
+
+    fn load(count: u32) -> Iperf3Load {
+        Iperf3Load {
+            phases: Phases {
+                ramp_up: Duration::from_millis(500),
+                settle: Duration::from_secs(1),
+                steady: Duration::from_secs(10),
+                ramp_down: Duration::ZERO,
+                drain: Duration::ZERO,
+            },
+            cpus: vec![0],
+            network: None,
+            guests: vec![Streams {
+                guest: "g1".to_owned(),
+                address: IpAddr::from([127, 0, 0, 1]),
+                count,
+            }],
+            block_bytes: 1000,
+            programs: DriverPrograms::default(),
+            outputs: Mutex::default(),
+        }
+    }
+
+    fn said() -> Received {
+        let interval = |bytes| Interval {
+            seconds: 1.0003,
+            bytes,
+        };
+        Received {
+            bytes: 40_000,
+            seconds: 10.0,
+            intervals: [2_500, 2_500, 4_000].map(interval).to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_client_leaves_out_what_comes_before_the_window() {
+        let load = load(5);
+        let words = load.words(&load.guests[0]).join(" ");
+        assert_eq!(
+            words,
+            "--client 127.0.0.1 --port 5201 --parallel 5 --length 1000 --omit 2 --time 10 \
+             --interval 1 --reverse --json --get-server-output"
+        );
+    }
+
+    #[test]
+    fn reports_of_long_loads_have_fewer_intervals() {
+        let mut load = load(10);
+        load.phases.steady = Duration::from_secs(3598);
+        let words = load.words(&load.guests[0]).join(" ");
+        assert!(words.contains("--interval 4 "), "{words}");
+    }
+
+    #[test]
+    fn an_exchange_is_a_block_that_was_received() {
+        let load = load(2);
+        let guest = load.received(&load.guests[0], &said());
+        assert_eq!(guest.operations[0].completed, 40);
+        assert_eq!(guest.busy_s, 20.0);
+        let counters = guest.counters.netstream().expect("its own");
+        assert_eq!(counters.received_bytes, 40_000.0);
+        assert_eq!(
+            (counters.exchanges_from_start, counters.bytes_from_start),
+            (9, 9_000)
+        );
+        let blocks: Vec<u32> = guest.series.iter().map(|second| second.orders).collect();
+        assert_eq!(blocks, [2, 3, 4]);
+    }
+
+    #[test]
+    fn a_client_that_fails_is_told_with_its_words() {
+        let load = load(1);
+        let ended = |said: &str| {
+            vec![Ok(Ended {
+                said: Ok(said.to_owned()),
+                cpu_us: 5_000_000,
+            })]
+        };
+        let measured = load.measurement(ended("{\"error\":\"unable to connect\"}"), false);
+        let error = &measured.guests[0].errors[0];
+        assert!(error.examples[0].detail.contains("unable to connect"));
+        assert!(measured.guests[0].operations.is_empty());
+        assert_eq!(measured.driver.cpu_share, 0.5);
+        assert_eq!(load.outputs().len(), 1);
+    }
+}
