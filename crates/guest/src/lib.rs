@@ -85,7 +85,7 @@ pub use storage::{
 pub use swap::SwapDevice;
 pub use template::{
     Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,
-    Versions, build_template, content_digest, install_program, installed_command, patient,
+    Versions, build_template, content_digest, install_with_libraries, installed_command, patient,
     remove_templates, short_digest, templates,
 };
 pub use way::{

@@ -226,6 +226,7 @@ pub(crate) fn compute_trial(
         strayed: Vec::new(),
         casualties: Casualties::default(),
         logs: Vec::new(),
+        outputs: Vec::new(),
         tunings: Vec::new(),
         ready_s: 0.0,
     };

@@ -20,7 +20,7 @@ pub(crate) const LOADER: &str = "loader";
 ///
 /// # Errors
 /// When one cannot be read or written, or a library is not found; the path is named.
-pub fn install_program(program: &Path, root: &Path) -> io::Result<()> {
+pub fn install_with_libraries(program: &Path, root: &Path) -> io::Result<()> {
     let copy = |from: &Path, to: &Path| {
         copy_file(from, to).map_err(|error| {
             io::Error::new(
@@ -51,7 +51,7 @@ pub fn install_program(program: &Path, root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The words that start a program which [`install_program`] has put below `root`: by its loader,
+/// The words that start a program which [`install_with_libraries`] has put below `root`: by its loader,
 /// where it has one.
 #[must_use]
 pub fn installed_command(root: &Path) -> Vec<OsString> {

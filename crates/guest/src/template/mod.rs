@@ -41,7 +41,7 @@ pub use catalogue::{TemplateInfo, templates};
 pub use digest::content_digest;
 use digest::digest;
 pub(crate) use install::{LIBRARIES, LOADER, PROGRAM};
-pub use install::{install_program, installed_command};
+pub use install::{install_with_libraries, installed_command};
 use lease::Lease;
 use metadata::Filled;
 pub use metadata::LayerKind;
@@ -335,7 +335,7 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
 
 fn install_program(host: &dyn Host, recipe: &Recipe<'_>, root: &Path) -> Result<(), GuestError> {
     host.step("template program")
-        .and_then(|()| install_program(&recipe.program, root))
+        .and_then(|()| install_with_libraries(&recipe.program, root))
         .map_err(|error| GuestError::in_template("installing the program", error))
 }
 

@@ -59,6 +59,7 @@ impl<'a> TrialRunner<'a> {
             Ok(loads) => done(loads, &guests),
             Err(error) => TrialRecord {
                 logs: logs(guests.guests()),
+                outputs: Vec::new(),
                 ..failed(&reason(&error), began.elapsed().as_secs_f64())
             },
         };
@@ -98,6 +99,7 @@ fn done(loads: Vec<LoadRecord>, guests: &GuestSet<'_>) -> TrialRecord {
         machines: Vec::new(),
         audits: Vec::new(),
         logs: logs(guests.guests()),
+        outputs: Vec::new(),
         tunings: Vec::new(),
         loads,
         ready_s: 0.0,

@@ -36,7 +36,7 @@ pub(super) struct Iperf3Server {
 }
 
 impl Iperf3Server {
-    /// Start what was [installed](rookery_guest::install_program) in `directory`, and wait until it
+    /// Start what was [installed](rookery_guest::install_with_libraries) in `directory`, and wait until it
     /// listens.
     ///
     /// # Errors

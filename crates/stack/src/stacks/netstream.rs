@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rookery_guest::{Fill, FillError, Kind, Recipe, content_digest, install_program};
+use rookery_guest::{Fill, FillError, Kind, Recipe, content_digest, install_with_libraries};
 use rookery_host::{find_program, iperf::IperfError};
 use rookery_stats::DatabaseLoad;
 use rookery_study::{NetstreamUse, Point, PointData, Study, Workload, WorkloadKind};
@@ -45,7 +45,7 @@ impl NetstreamStack {
 fn install(program: &Path, data: &Path) -> Result<(), StackError> {
     let directory = data.join(IPERF3_DIRECTORY);
     std::fs::create_dir(&directory)
-        .and_then(|()| install_program(program, &directory))
+        .and_then(|()| install_with_libraries(program, &directory))
         .map_err(installing)
 }
 

@@ -84,6 +84,7 @@ pub(super) fn serve(address: &str) -> Result<(), String> {
         counts: PathBuf::from("/dev/null"),
         listen: address.parse().map_err(|_| "no address".to_owned())?,
         partner: None,
+        iperf3: None,
     })
     .map_err(|error| error.to_string())?;
     server.run(&stop).map_err(|error| error.to_string())

@@ -17,7 +17,7 @@ kind = "sample"
 records = 50
 record_bytes = 24
 list_length = 5
-think_time = "30ms"
+think_time = "100ms"
 [load]
 users = "9 per guest"
 ramp_up = "200ms"
@@ -26,6 +26,7 @@ steady = "3s"
 ramp_down = "200ms"
 drain = "2s"
 repeats = 2
+retry_void = 4
 [qos.write]
 p95 = "5s"
 [stack]
