@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn what_a_program_uses_is_the_drivers_while_it_is_known() {
         let programs = DriverPrograms::default();
-        let (mut driver, mut own) = (driver_probe(&[programs.clone()]), own_probe());
+        let (mut driver, mut own) = (driver_probe(std::slice::from_ref(&programs)), own_probe());
         let mut busy = Command::new("yes")
             .stdout(Stdio::null())
             .spawn()

@@ -82,7 +82,7 @@ fn run_with_step(fleet: &Fleet<'_>, study: &str, clock: &str) -> (i32, Value) {
 #[test]
 fn a_clock_that_is_set_moves_no_user_and_voids_the_trial_of_its_guests() {
     on_hosts(place, 1, first(1), |fleet| {
-        let study = STUDY.replace("repeats = 2", "repeats = 1\nretry_void = 0");
+        let study = STUDY.replace("repeats = 2\nretry_void = 4", "repeats = 1\nretry_void = 0");
         let (ended, run) = run_with_step(fleet, &study, "there");
         assert_eq!(ended, 6, "{}", run["reasons"]);
         let reasons: Vec<&str> = rows(&run, "reasons")

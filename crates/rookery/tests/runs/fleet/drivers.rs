@@ -134,7 +134,7 @@ fn refused_behind_a_router(fleet: &Fleet<'_>, study: &str) {
 fn a_lost_driver_makes_its_trial_void_and_the_others_carry_its_users() {
     let place = Place::with_planted_fault_among_others;
     on_hosts(place, 2, drivers(2), |fleet| {
-        let once = STUDY.replace("repeats = 2", "repeats = 1\nretry_void = 0");
+        let once = STUDY.replace("repeats = 2\nretry_void = 4", "repeats = 1\nretry_void = 0");
         let mut running = fleet.begin(&once, "--drivers");
         running.hear("load-started", 1);
         // Its users are at work then.
