@@ -27,6 +27,8 @@ ramp_down = "200ms"
 drain = "2s"
 repeats = 2
 retry_void = 4
+[qos]
+min_operations = 20
 [qos.write]
 p95 = "5s"
 [stack]
