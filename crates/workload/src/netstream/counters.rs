@@ -68,6 +68,13 @@ pub struct NetstreamCounters {
     pub unanswered: u64,
     /// Content of their answers, had they come.
     pub unanswered_bytes: u64,
+    /// Of streams that another program measured: answers that may have been sent and not received
+    /// when they ended. Exchanges of this driver are counted one by one.
+    #[serde(default)]
+    pub in_flight: u64,
+    /// Their content, bytes.
+    #[serde(default)]
+    pub in_flight_bytes: u64,
     /// CPU time, where it was sampled.
     #[serde(default)]
     pub cpu: Option<CpuSeconds>,
@@ -202,10 +209,12 @@ impl NetstreamCounters {
     /// been.
     #[must_use]
     pub fn proof(&self) -> Proof {
+        let under_way = self.unanswered.saturating_add(self.in_flight);
+        let bytes_under_way = self.unanswered_bytes.saturating_add(self.in_flight_bytes);
         Proof {
             rows: vec![
-                ProofRow::new(ANSWERS, self.exchanges_from_start, self.unanswered),
-                ProofRow::new(ANSWER_BYTES, self.bytes_from_start, self.unanswered_bytes),
+                ProofRow::new(ANSWERS, self.exchanges_from_start, under_way),
+                ProofRow::new(ANSWER_BYTES, self.bytes_from_start, bytes_under_way),
             ],
         }
     }
@@ -235,6 +244,8 @@ impl NetstreamCounters {
             (&mut self.bytes_from_start, other.bytes_from_start),
             (&mut self.unanswered, other.unanswered),
             (&mut self.unanswered_bytes, other.unanswered_bytes),
+            (&mut self.in_flight, other.in_flight),
+            (&mut self.in_flight_bytes, other.in_flight_bytes),
         ];
         for (mine, others) in counts {
             *mine = mine.saturating_add(others);
@@ -269,6 +280,8 @@ mod tests {
             bytes_from_start: 1_500_000_000,
             unanswered: 1,
             unanswered_bytes: 1_000_000,
+            in_flight: 0,
+            in_flight_bytes: 0,
             cpu: Some(CpuSeconds {
                 guest: CpuTimes {
                     whole: 0.5,

@@ -1,10 +1,11 @@
 //! Streams that iperf3 measures: a client of it for each guest, instead of threads of this process.
 
+mod client;
+
 use std::{
-    io::{self, Read as _},
+    io,
     net::IpAddr,
     path::PathBuf,
-    process::{Child, Stdio},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -16,9 +17,8 @@ use std::{
 use rookery_cast::{count_u32, truncate_u32, truncate_u64};
 use rookery_driver::{DriverError, Phase, Phases, Progress};
 use rookery_host::{
-    RealHost, await_end, bound_command, in_netns,
+    RealHost,
     iperf::{Received, read_received, version},
-    process_stat,
 };
 use rookery_monitor::DriverPrograms;
 use rookery_stats::{
@@ -29,24 +29,18 @@ use rookery_store::ProgramOutput;
 use rookery_study::{CpuSet, NetstreamUse};
 use rookery_workload::{
     Counters, Window,
-    netstream::{NetstreamCounters, NetstreamOperation, StreamProgram},
+    netstream::{NetstreamCounters, NetstreamOperation},
 };
-use rustix::thread::{CpuSet as AffinitySet, sched_setaffinity};
 
+use self::client::{Client, Ended};
 use crate::{
     error::{Failure, LabError},
     trial_load::TrialLoad,
     workloads::LoadRequest,
 };
 
-/// Between two looks whether a client has ended.
+/// Between two looks whether all clients have ended.
 const LOOK: Duration = Duration::from_millis(20);
-/// Beyond its load a client may take so long to connect, and to tell what it measured.
-const GRACE: Duration = Duration::from_secs(20);
-/// Most of what a client says that is read.
-const MOST_OUTPUT: u64 = 64 << 20;
-/// Intervals of all streams together that its report should not exceed: some 4 MB.
-const MOST_INTERVALS: u64 = 10_000;
 /// What one stream may have sent that was not received when it ended: the buffers of both ends, at
 /// the most that Linux gives them unless told.
 const IN_FLIGHT_BYTES: u64 = 16 << 20;
@@ -67,14 +61,6 @@ struct Streams {
     guest: String,
     address: IpAddr,
     count: u32,
-}
-
-/// What became of a client.
-struct Ended {
-    /// What it said, or why it cannot be told.
-    said: io::Result<String>,
-    /// CPU time that it used inside the window, us.
-    cpu_us: u64,
 }
 
 impl Iperf3Load {
@@ -99,96 +85,16 @@ impl Iperf3Load {
         }
     }
 
-    /// Whole seconds, as iperf3 counts: those that are left out first, and the window.
-    fn seconds(&self) -> (u64, u64) {
-        let whole = |time: Duration| time.as_secs() + u64::from(time.subsec_nanos() > 0);
-        (whole(self.phases.window_start()), whole(self.phases.steady))
-    }
-
-    /// The words of the client of a guest.
-    fn words(&self, own: &Streams) -> Vec<String> {
-        let (omitted, measured) = self.seconds();
-        let interval = ((omitted + measured) * (u64::from(own.count) + 1)).div_ceil(MOST_INTERVALS);
-        let options = [
-            ("--client", own.address.to_string()),
-            ("--port", StreamProgram::IPERF3_PORT.to_string()),
-            ("--parallel", own.count.to_string()),
-            ("--length", self.block_bytes.to_string()),
-            ("--omit", omitted.to_string()),
-            ("--time", measured.to_string()),
-            ("--interval", interval.to_string()),
-        ];
-        let words = options
-            .into_iter()
-            .flat_map(|(name, value)| [name.to_owned(), value]);
-        let flags = ["--reverse", "--json", "--get-server-output"].map(str::to_owned);
-        words.chain(flags).collect()
-    }
-
-    /// Run the client of a guest to its end, from `begin` on. It is killed when it takes too long,
-    /// or `stop` is set.
-    fn client(&self, own: &Streams, begin: Instant, stop: &AtomicBool) -> io::Result<Ended> {
-        pin(&self.cpus)?;
-        thread::sleep(begin.saturating_duration_since(Instant::now()));
-        let mut child = bound_command("iperf3")
-            .args(self.words(own))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        self.programs.add(child.id());
-        let said = child.stdout.take();
-        let (said, cpu_us) = thread::scope(|scope| {
-            let said = scope.spawn(|| {
-                let mut text = String::new();
-                let pipe = said.ok_or(io::ErrorKind::BrokenPipe)?;
-                pipe.take(MOST_OUTPUT).read_to_string(&mut text)?;
-                Ok(text)
-            });
-            let cpu_us = self.await_client(&mut child, begin, stop);
-            let said = said
-                .join()
-                .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
-            (said, cpu_us)
-        });
-        // Before it is waited for: what it used is this process's own from then on.
-        self.programs.remove(child.id());
-        child.wait()?;
-        Ok(Ended {
-            said,
-            cpu_us: cpu_us?,
+    /// The client of a guest; none where it has no streams.
+    fn client(&self, own: &Streams) -> Option<Client<'_>> {
+        (own.count > 0).then(|| Client {
+            phases: &self.phases,
+            cpus: &self.cpus,
+            network: self.network.as_deref(),
+            address: own.address,
+            streams: own.count,
+            block_bytes: self.block_bytes,
         })
-    }
-
-    /// Wait until a client has ended: what it used inside the window, us.
-    fn await_client(
-        &self,
-        child: &mut Child,
-        begin: Instant,
-        stop: &AtomicBool,
-    ) -> io::Result<u64> {
-        let used = |child: &Child| process_stat(child.id()).map_or(0, |stat| stat.cpu_us);
-        let (window_start, window_end) = (
-            begin + self.phases.window_start(),
-            begin + self.phases.window_end(),
-        );
-        let (omitted, measured) = self.seconds();
-        let until = begin + Duration::from_secs(omitted + measured) + GRACE;
-        let (mut at_start, mut at_end) = (None, None);
-        while !await_end(child.id(), LOOK)? {
-            let now = Instant::now();
-            if now >= window_start {
-                at_start.get_or_insert_with(|| used(child));
-            }
-            if now >= window_end {
-                at_end.get_or_insert_with(|| used(child));
-            }
-            if stop.load(Ordering::Relaxed) || now > until {
-                child.kill()?;
-            }
-        }
-        let at_end = at_end.unwrap_or_else(|| used(child));
-        Ok(at_end.saturating_sub(at_start.unwrap_or(at_end)))
     }
 
     /// Tell how far the load is until all clients have ended.
@@ -266,8 +172,8 @@ impl Iperf3Load {
                 received_bytes: bytes,
                 exchanges_from_start: all / u64::from(self.block_bytes),
                 bytes_from_start: all,
-                unanswered: in_flight(own) / u64::from(self.block_bytes) + 1,
-                unanswered_bytes: in_flight(own),
+                in_flight: in_flight(own) / u64::from(self.block_bytes) + 1,
+                in_flight_bytes: in_flight(own),
                 ..NetstreamCounters::default()
             }),
             // Each stream is under way all the time.
@@ -293,6 +199,7 @@ impl Iperf3Load {
         }
     }
 
+    /// A guest without streams.
     fn nothing(&self, own: &Streams) -> GuestMeasurement {
         GuestMeasurement {
             guest: own.guest.clone(),
@@ -312,11 +219,15 @@ impl Iperf3Load {
     }
 
     /// What all clients said together.
-    fn measurement(&self, ended: Vec<io::Result<Ended>>, stopped: bool) -> Measurement {
+    fn measurement(&self, ended: Vec<Option<io::Result<Ended>>>, stopped: bool) -> Measurement {
         let program = version(&RealHost).unwrap_or_else(|_| "iperf3".to_owned());
         let mut outputs = Vec::new();
         let (mut guests, mut cpu_us) = (Vec::new(), 0);
         for (own, ended) in self.guests.iter().zip(ended) {
+            let Some(ended) = ended else {
+                guests.push(self.nothing(own));
+                continue;
+            };
             let said = ended.and_then(|ended| {
                 cpu_us += ended.cpu_us;
                 ended.said
@@ -375,20 +286,21 @@ impl TrialLoad for Iperf3Load {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Measurement, Failure> {
         let begin = start();
-        let ended: Vec<io::Result<Ended>> = thread::scope(|scope| {
+        let ended: Vec<Option<io::Result<Ended>>> = thread::scope(|scope| {
             let clients = self.guests.iter().map(|own| {
-                scope.spawn(move || {
-                    in_netns(self.network.as_deref(), || self.client(own, begin, stop))?
-                })
+                let client = self.client(own)?;
+                Some(scope.spawn(move || client.run(&self.programs, begin, stop)))
             });
             let clients: Vec<_> = clients.collect();
             self.tell(begin, progress, &|| {
-                clients.iter().all(|client| client.is_finished())
+                clients.iter().flatten().all(|client| client.is_finished())
             });
-            let ended = clients.into_iter().map(|client| client.join().ok());
-            ended.collect::<Option<_>>()
+            let ended = clients
+                .into_iter()
+                .map(|client| client.map(|client| client.join()).transpose());
+            ended.collect::<Result<_, _>>()
         })
-        .ok_or(LabError::Driver(DriverError::Panicked))?;
+        .map_err(|_| LabError::Driver(DriverError::Panicked))?;
         Ok(self.measurement(ended, stop.load(Ordering::Relaxed)))
     }
 
@@ -402,21 +314,6 @@ impl TrialLoad for Iperf3Load {
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
-}
-
-/// Keep the calling thread, and what it starts, on these CPUs; empty = anywhere.
-fn pin(cpus: &[u32]) -> io::Result<()> {
-    let mut set = AffinitySet::new();
-    for cpu in cpus.iter().map(|cpu| *cpu as usize) {
-        if cpu >= AffinitySet::MAX_CPU {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        set.set(cpu);
-    }
-    if cpus.is_empty() {
-        return Ok(());
-    }
-    Ok(sched_setaffinity(None, &set)?)
 }
 
 /// What may be sent and not received when the streams of a guest end, bytes.
@@ -492,25 +389,6 @@ mod tests {
     }
 
     #[test]
-    fn a_client_leaves_out_what_comes_before_the_window() {
-        let load = load(5);
-        let words = load.words(&load.guests[0]).join(" ");
-        assert_eq!(
-            words,
-            "--client 127.0.0.1 --port 5201 --parallel 5 --length 1000 --omit 2 --time 10 \
-             --interval 1 --reverse --json --get-server-output"
-        );
-    }
-
-    #[test]
-    fn reports_of_long_loads_have_fewer_intervals() {
-        let mut load = load(10);
-        load.phases.steady = Duration::from_secs(3598);
-        let words = load.words(&load.guests[0]).join(" ");
-        assert!(words.contains("--interval 4 "), "{words}");
-    }
-
-    #[test]
     fn an_exchange_is_a_block_that_was_received() {
         let load = load(2);
         let guest = load.received(&load.guests[0], &said());
@@ -530,10 +408,10 @@ mod tests {
     fn a_client_that_fails_is_told_with_its_words() {
         let load = load(1);
         let ended = |said: &str| {
-            vec![Ok(Ended {
+            vec![Some(Ok(Ended {
                 said: Ok(said.to_owned()),
                 cpu_us: 5_000_000,
-            })]
+            }))]
         };
         let measured = load.measurement(ended("{\"error\":\"unable to connect\"}"), false);
         let error = &measured.guests[0].errors[0];
@@ -541,5 +419,7 @@ mod tests {
         assert!(measured.guests[0].operations.is_empty());
         assert_eq!(measured.driver.cpu_share, 0.5);
         assert_eq!(load.outputs().len(), 1);
+        let idle = load.measurement(vec![None], false);
+        assert!(idle.guests[0].errors.is_empty() && load.outputs().is_empty());
     }
 }
