@@ -63,6 +63,9 @@ counters! {
     SoftInterrupts = "softirq_us",
     /// Time in which a hypervisor ran something else on a CPU.
     Stolen = "steal_us",
+    /// Time in which a CPU had nothing to do, or waited for a disk. Kernels that stop their tick
+    /// then tell it exactly, whereas they may tell the times above by what a tick meets.
+    Idle = "idle_us",
     /// Time for which the threads of a guest were ready to run and had no CPU, all together; those
     /// that ended before the window did are left out.
     RunDelay = "run_delay_us",

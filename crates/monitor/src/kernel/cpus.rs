@@ -11,7 +11,7 @@ pub(super) fn parse(text: &str) -> Vec<(String, Vec<(KernelCounter, u64)>)> {
         let mut fields = line.split_ascii_whitespace();
         let number: u32 = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
         let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
-        let [user, nice, system, _, _, irq, softirq, steal, ..] = ticks[..] else {
+        let [user, nice, system, idle, waiting, irq, softirq, steal, ..] = ticks[..] else {
             return None;
         };
         let us = |ticks: u64| ticks.saturating_mul(TICK_US);
@@ -21,6 +21,7 @@ pub(super) fn parse(text: &str) -> Vec<(String, Vec<(KernelCounter, u64)>)> {
             (KernelCounter::Interrupts, us(irq)),
             (KernelCounter::SoftInterrupts, us(softirq)),
             (KernelCounter::Stolen, us(steal)),
+            (KernelCounter::Idle, us(idle.saturating_add(waiting))),
         ];
         Some((format!("cpu {number}"), counts))
     });
@@ -44,6 +45,7 @@ mod tests {
                     (KernelCounter::Interrupts, 60_000),
                     (KernelCounter::SoftInterrupts, 70_000),
                     (KernelCounter::Stolen, 80_000),
+                    (KernelCounter::Idle, 90_000),
                 ]
             )]
         );

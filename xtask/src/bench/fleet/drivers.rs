@@ -162,8 +162,9 @@ fn others(export: &Value) -> f64 {
     cores.sum()
 }
 
-/// What the time of a CPU that is at work goes to, by the names of its counters.
-const BUSY: [&str; 4] = ["user_us", "system_us", "irq_us", "softirq_us"];
+/// Where the time goes in which a CPU does no work here, by the names of its counters. What it works
+/// on is told by what ticks meet, which a driver that wakes with them meets too often or never.
+const NO_WORK: [&str; 2] = ["idle_us", "steal_us"];
 
 /// What a request of a run costs.
 fn cost_of(export: &Value) -> Option<Cost> {
@@ -173,11 +174,12 @@ fn cost_of(export: &Value) -> Option<Cost> {
     let window_s = number("window_end_s")? - number("window_start_s")?;
     let requests = number("driver_cpu_share")? * window_s * 1e3 / thread_ms;
     let scope = format!("cpu {DRIVER_CPU}");
-    let busy = |row: &&Value| {
-        row["scope"] == *scope && BUSY.iter().any(|counter| row["counter"] == **counter)
+    let no_work = |row: &&Value| {
+        row["scope"] == *scope && NO_WORK.iter().any(|counter| row["counter"] == **counter)
     };
-    let own = export["kernel_counts"].as_array()?.iter().filter(busy);
-    let busy_us: f64 = own.filter_map(|row| row["count"].as_f64()).sum();
+    let own = export["kernel_counts"].as_array()?.iter().filter(no_work);
+    let no_work_us: f64 = own.filter_map(|row| row["count"].as_f64()).sum();
+    let busy_us = window_s * 1e6 - no_work_us;
     (busy_us > 0.0).then(|| Cost {
         thread: 1e3 * thread_ms,
         cpu: busy_us / requests,
@@ -226,9 +228,8 @@ mod tests {
             // 250 000 requests.
             "kernel_counts": [
                 count("cpu 0", "user_us", 9_000_000),
-                count("cpu 1", "user_us", 3_000_000),
-                count("cpu 1", "system_us", 2_000_000),
-                count("cpu 1", "softirq_us", 1_250_000),
+                count("cpu 1", "user_us", 1_000_000),
+                count("cpu 1", "idle_us", 3_050_000),
                 count("cpu 1", "steal_us", 700_000),
             ],
         });
