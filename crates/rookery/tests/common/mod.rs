@@ -228,8 +228,9 @@ impl Place {
                 .output()
                 .expect("rookery starts");
             let told = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
-            assert!(went_to_its_end(&output), "{told}");
             let run = self.export();
+            let may_starve = attempt < ATTEMPTS && starved(&run);
+            assert!(went_to_its_end(&output) || may_starve, "{told}");
             if well(&run) {
                 return (told, run);
             }
@@ -261,6 +262,22 @@ impl Place {
         assert!(output.status.success(), "{}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("the export is JSON")
     }
+}
+
+/// Whether all that failed of a run are guests that had no CPU to answer anything: neighbours took
+/// it, or they are broken, and then will be alone as well.
+fn starved(run: &serde_json::Value) -> bool {
+    let trials = run["trials"].as_array().expect("trials");
+    let reasons = run["reasons"].as_array().expect("reasons");
+    let mut failed = trials
+        .iter()
+        .filter(|trial| trial["status"] == "failed")
+        .peekable();
+    failed.peek().is_some()
+        && failed.all(|trial| {
+            let mut own = reasons.iter().filter(|row| row["trial"] == trial["trial"]);
+            own.all(|row| row["code"] == "silent")
+        })
 }
 
 /// How many points of an exported run have a trial that ended well.
@@ -377,6 +394,7 @@ retry_void = 0
 [qos]
 p95 = "5s"
 errors = 0.01
+min_operations = 10
 
 [stack]
 kind = "embedded"

@@ -38,7 +38,8 @@ fn of_run(run: &Path, excuses: Excuses) -> rusqlite::Result<Vec<String>> {
          FROM trials LEFT JOIN reasons USING (trial) LEFT JOIN measurements USING (trial)
          WHERE status = 'void' GROUP BY trial HAVING ifnull(sum(code IN ('lag', 'cpu', 'other-work')
          OR code = 'pacing' AND lag_mean_us > 1000
-         OR ?2 AND (trial = 1 OR code = 'host-disk-full') OR ?1 AND code IN ('steady-state', 'arrivals-dropped', 'overload')
+         OR ?2 AND (trial = 1 OR code = 'host-disk-full') OR ?1 AND code IN
+         ('steady-state', 'arrivals-dropped', 'overload', 'little')
          OR ?3 AND code IN ('steady-state', 'little')), 0) = 0",
     )?;
     let others = [Excuses::Overload, Excuses::FirstTrial, Excuses::Neighbours];

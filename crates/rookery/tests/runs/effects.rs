@@ -65,7 +65,8 @@ impl Told {
 /// they were planted. A busy machine makes trials void and intervals wide, so that a single run may
 /// decide nothing: three runs that all fail to show what was planted are a defect.
 fn shows(study: &str, factors: &[&str], planted: impl Fn(&[Told]) -> bool) {
-    let place = Place::new();
+    // Too few workers keep users waiting for longer than a window.
+    let place = Place::overloaded();
     let study = place.study("planted.toml", study);
     let mut seen = Vec::new();
     for _ in 0..3 {

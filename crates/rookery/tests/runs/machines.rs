@@ -31,7 +31,10 @@ fn study(guests: u32, steady: &str) -> String {
         .replace("drain = \"2s\"", "drain = \"20s\"\ntimeout = \"30s\"")
         .replace("6 per guest", "2 per guest")
         // Whether a translated machine on a busy host keeps limits is not the question here.
-        .replace("[qos]\np95 = \"5s\"\nerrors = 0.01\n", "")
+        .replace(
+            "[qos]\np95 = \"5s\"\nerrors = 0.01\nmin_operations = 10\n",
+            "",
+        )
 }
 
 /// What LAMP machines need beyond [`study`].

@@ -2,6 +2,7 @@
 //! a machine, and a server that is killed in its trial.
 
 use crate::common::{
+    long_tests,
     orderentry::{database_tests, killed_in_its_trial, runs_to_its_end},
     root_tests,
 };
@@ -32,7 +33,8 @@ fn a_container_of_postgresql_runs() {
 
 #[test]
 fn a_machine_of_postgresql_runs() {
-    if database_tests() && root_tests() {
+    // Every run of the tests has one with a disk for its log (`storage_roles`).
+    if database_tests() && long_tests() {
         runs_to_its_end("postgresql", "vm", 1);
     }
 }

@@ -160,7 +160,8 @@ fn refused(from: &str, to: &str) -> (i32, String) {
 
 #[test]
 fn visitors_arrive_at_a_database_and_leave() {
-    let place = Place::new();
+    // On a busy machine more may be there than are allowed.
+    let place = Place::overloaded();
     let load = "model = \"partly-open\"\nrate = 30\nacts = 2\nmax_in_flight = 6";
     let study = study("sqlite", STATEMENTS)
         .replace("users = 3", load)

@@ -7,7 +7,8 @@ use std::{
 };
 
 use crate::common::{
-    Place, assert_host_as, code, host_state, root_tests, text, tiny_study, went_to_its_end,
+    Place, assert_host_as, code, host_state, long_tests, root_tests, text, tiny_study,
+    went_to_its_end,
 };
 use serde_json::Value;
 
@@ -184,6 +185,9 @@ fn points_are_repeated_until_their_intervals_are_narrow_but_no_longer_than_allow
 
 #[test]
 fn real_guests_are_searched_as_simulated_ones_are() {
+    if !long_tests() {
+        return;
+    }
     let place = Place::overloaded();
     let search =
         "\n[load.search]\nto = \"30 per host\"\nresolution = 0.3\nprobes = 8\nconfirm = 2\n";

@@ -10,7 +10,7 @@ use std::{
 
 use super::storage::left;
 use crate::common::{
-    Place, code, lamp_tests, measured,
+    Place, code, lamp_tests, long_tests, measured,
     orderentry::{assert_audits, database_tests, tiny},
     root_tests, text, tiny_study,
 };
@@ -144,7 +144,7 @@ fn run_machine_with_roles(study: &str, settings: &[&str]) {
 
 #[test]
 fn a_machine_of_mariadb_has_its_log_on_a_disk_of_its_own() {
-    if root_tests() && database_tests() {
+    if long_tests() && database_tests() {
         let settings = ["mariadb.innodb_log_group_home_dir", "mariadb.tmpdir"];
         run_machine_with_roles(&tiny("mariadb", "vm", 1), &settings);
     }
@@ -226,7 +226,7 @@ fn the_database_of_bare_lamp_guests_has_its_log_on_a_volume_of_its_own() {
 
 #[test]
 fn the_database_of_lamp_machines_has_its_log_on_a_disk_of_its_own() {
-    if root_tests() && lamp_tests() {
+    if long_tests() && lamp_tests() {
         run_machine_with_roles(&shop("vm"), &OF_MARIADB);
     }
 }
