@@ -61,10 +61,8 @@ fn shop(guest: &str) -> String {
             "drain = \"2s\"",
             format!("drain = \"5s\"\ntimeout = \"{timeout}\""),
         ),
-        (
-            "p95 = \"5s\"",
-            format!("p95 = \"{timeout}\"\nmin_operations = 1"),
-        ),
+        ("p95 = \"5s\"", format!("p95 = \"{timeout}\"")),
+        ("min_operations = 10", "min_operations = 1".to_owned()),
         (
             "memory =",
             format!("ready_within = \"{ready_within}\"\nmemory ="),
