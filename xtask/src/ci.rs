@@ -82,11 +82,16 @@ fn lints(steps: &mut Steps, name: &'static str, features: &[&str]) -> Result<(),
     steps.cargo(name, &args, &[])
 }
 
-/// 40 interruptions of the program and on the templates that the tests have built: another build
+/// 20 interruptions of the program and on the templates that the tests have built: another build
 /// would unite the features of fewer crates, and so build most of them again. Of the building of
 /// templates and of machines, which take minutes, the tests interrupt one each; `cargo xtask chaos`
-/// does all.
-const CHAOS: [&str; 2] = ["--kinds", "containers,volumes,database,settings,lamp"];
+/// does all, and twice as many.
+const CHAOS: [&str; 4] = [
+    "--kinds",
+    "containers,volumes,database,settings,lamp",
+    "--kills",
+    "20",
+];
 
 /// What tests are told, unless the caller says otherwise: how many of them boot machines, and how
 /// many go on at the same time. Most wait for the end of a small load, so that three leave two CPUs
