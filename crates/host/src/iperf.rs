@@ -6,7 +6,7 @@
 
 use std::{
     fs,
-    net::IpAddr,
+    net::{IpAddr, SocketAddr},
     path::Path,
     process::{Child, Stdio},
     thread,
@@ -178,7 +178,8 @@ fn wait_at_most(child: &mut Child, limit: Duration) -> std::io::Result<()> {
 fn await_listener(ends: &Ends<'_>) -> Result<(), IperfError> {
     let until = Instant::now() + SERVER_PATIENCE;
     while Instant::now() < until {
-        if in_netns(Some(ends.server.0), || is_listened_on(ends.port))? {
+        let address = SocketAddr::new(ends.server.1, ends.port);
+        if in_netns(Some(ends.server.0), || is_listened_on(address))? {
             return Ok(());
         }
         thread::sleep(SERVER_LOOK);
@@ -189,11 +190,11 @@ fn await_listener(ends: &Ends<'_>) -> Result<(), IperfError> {
     )))
 }
 
-/// Whether somebody listens on this port in the network of the calling thread, at whatever address.
-/// The table of listeners is read: iperf3 would take a connection for its client.
+/// Whether somebody listens at exactly this address in the network of the calling thread: guests
+/// may share it. The table of listeners is read: iperf3 would take a connection for its client.
 #[must_use]
-pub fn is_listened_on(port: u16) -> bool {
-    let wanted = format!(":{port:04X}");
+pub fn is_listened_on(address: SocketAddr) -> bool {
+    let wanted = in_table(address);
     let tables = ["tcp", "tcp6"].map(|table| {
         fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default()
     });
@@ -201,8 +202,21 @@ pub fn is_listened_on(port: u16) -> bool {
     tables.iter().flat_map(|table| table.lines()).any(|line| {
         let mut fields = line.split_ascii_whitespace().skip(1);
         let local = fields.next().unwrap_or_default();
-        local.ends_with(&wanted) && fields.nth(1) == Some("0A")
+        local == wanted && fields.nth(1) == Some("0A")
     })
+}
+
+/// An address as the tables of sockets have it: the words of 4 bytes in the order of this machine.
+fn in_table(address: SocketAddr) -> String {
+    let octets = match address.ip() {
+        IpAddr::V4(ip) => ip.octets().to_vec(),
+        IpAddr::V6(ip) => ip.octets().to_vec(),
+    };
+    let words = octets.as_chunks::<4>().0.iter();
+    let words: String = words
+        .map(|word| format!("{:08X}", u32::from_ne_bytes(*word)))
+        .collect();
+    format!("{words}:{:04X}", address.port())
 }
 
 fn stream(
@@ -409,5 +423,17 @@ mod tests {
         assert_eq!(read_sent(RECEIVED), Some(0));
         assert_eq!(read_sent(""), Some(0));
         assert_eq!(read_sent("{\"intervals\":"), None);
+    }
+
+    #[test]
+    fn who_listens_beside_is_not_who_is_asked_for() {
+        for (own, beside) in [("127.0.0.1", "127.0.0.2"), ("::1", "127.0.0.1")] {
+            let own: IpAddr = own.parse().expect("an address");
+            let listener = std::net::TcpListener::bind((own, 0)).expect("a free port");
+            let address = listener.local_addr().expect("bound");
+            assert!(is_listened_on(address), "{address}");
+            let beside = SocketAddr::new(beside.parse().expect("an address"), address.port());
+            assert!(!is_listened_on(beside), "{beside}");
+        }
     }
 }

@@ -5,11 +5,12 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// Keep this thread, and what it starts, on these CPUs (the driver's): sampling must not take time
 /// from the guests. Where it cannot be pinned it is a small disturbance, not an error.
 pub(crate) fn stay_on(cpus: &[u32]) {
-    let _ = sched_setaffinity(None, &mask(cpus));
+    let _ = sched_setaffinity(None, &cpu_mask(cpus));
 }
 
 /// The CPUs as the kernel takes them; numbers beyond its mask are left out.
-pub(crate) fn mask(cpus: &[u32]) -> CpuSet {
+#[must_use]
+pub fn cpu_mask(cpus: &[u32]) -> CpuSet {
     let mut mask = CpuSet::new();
     for cpu in cpus
         .iter()

@@ -21,6 +21,7 @@ mod sampler;
 mod samplers;
 mod schedule;
 
+pub use affinity::cpu_mask;
 pub use config::SamplerConfig;
 pub use cpu_distance::cpu_distances;
 pub use cpu_speed::cpu_speeds;

@@ -12,7 +12,7 @@ use rookery_stats::{CpuParts, IoRates, ResourceSample};
 use rustix::thread::sched_setaffinity;
 
 use crate::{
-    affinity::mask,
+    affinity::cpu_mask,
     kernel::{MemoryReading, MemorySource},
     schedule::LatestUsage,
 };
@@ -57,7 +57,7 @@ impl Sampler {
         let (stop, stopped) = channel();
         let latest = latest.clone();
         let (report, ready) = channel();
-        let mask = mask(cpus);
+        let mask = cpu_mask(cpus);
         let pinned = !cpus.is_empty();
         let body = move || {
             let placed = if pinned {

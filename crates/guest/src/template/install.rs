@@ -51,8 +51,8 @@ pub fn install_with_libraries(program: &Path, root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The words that start a program which [`install_with_libraries`] has put below `root`: by its loader,
-/// where it has one.
+/// The words that start a program which [`install_with_libraries`] has put below `root`: by its
+/// loader, where it has one.
 #[must_use]
 pub fn installed_command(root: &Path) -> Vec<OsString> {
     let (program, directory) = (root.join(PROGRAM), root.join(LIBRARIES));

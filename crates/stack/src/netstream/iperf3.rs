@@ -36,8 +36,8 @@ pub(super) struct Iperf3Server {
 }
 
 impl Iperf3Server {
-    /// Start what was [installed](rookery_guest::install_with_libraries) in `directory`, and wait until it
-    /// listens.
+    /// Start what was [installed](rookery_guest::install_with_libraries) in `directory`, and wait
+    /// until it listens.
     ///
     /// # Errors
     /// When it cannot be started, or ends, or does not listen.
@@ -57,13 +57,13 @@ impl Iperf3Server {
             .stdout(Stdio::null())
             .spawn()?;
         let mut server = Self { process, log };
-        server.await_listener()?;
+        server.await_listener(address)?;
         Ok(server)
     }
 
-    fn await_listener(&mut self) -> io::Result<()> {
+    fn await_listener(&mut self, address: IpAddr) -> io::Result<()> {
         let until = Instant::now() + PATIENCE;
-        while !is_listened_on(StreamProgram::IPERF3_PORT) {
+        while !is_listened_on((address, StreamProgram::IPERF3_PORT).into()) {
             if let Some(status) = self.process.try_wait()? {
                 return Err(io::Error::other(format!("it ended with {status}")));
             }

@@ -12,9 +12,9 @@ use std::{
 
 use rookery_driver::Phases;
 use rookery_host::{await_end, bound_command, in_netns, process_stat};
-use rookery_monitor::DriverPrograms;
+use rookery_monitor::{DriverPrograms, cpu_mask};
 use rookery_workload::netstream::StreamProgram;
-use rustix::thread::{CpuSet as AffinitySet, sched_setaffinity};
+use rustix::thread::sched_setaffinity;
 
 /// Between two looks whether a client has ended.
 const LOOK: Duration = Duration::from_millis(20);
@@ -68,7 +68,10 @@ impl Client<'_> {
         begin: Instant,
         stop: &AtomicBool,
     ) -> io::Result<Ended> {
-        pin(self.cpus)?;
+        if !self.cpus.is_empty() {
+            // What is started here stays there as well.
+            sched_setaffinity(None, &cpu_mask(self.cpus))?;
+        }
         thread::sleep(begin.saturating_duration_since(Instant::now()));
         let mut child = bound_command("iperf3")
             .args(self.words())
@@ -154,21 +157,6 @@ impl Client<'_> {
         let at_end = at_end.unwrap_or_else(|| used(child));
         Ok(at_end.saturating_sub(at_start.unwrap_or(at_end)))
     }
-}
-
-/// Keep the calling thread, and what it starts, on these CPUs; empty = anywhere.
-fn pin(cpus: &[u32]) -> io::Result<()> {
-    let mut set = AffinitySet::new();
-    for cpu in cpus.iter().map(|cpu| *cpu as usize) {
-        if cpu >= AffinitySet::MAX_CPU {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        set.set(cpu);
-    }
-    if cpus.is_empty() {
-        return Ok(());
-    }
-    Ok(sched_setaffinity(None, &set)?)
 }
 
 #[cfg(test)]
