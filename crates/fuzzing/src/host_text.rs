@@ -2,12 +2,12 @@
 
 use rookery_host::{
     Controller, format_cpu_list, parse_cpu_list, parse_mountinfo,
-    procfs::{environ_value, parse_cpu_model, parse_host_cpu, parse_meminfo, parse_process_stat},
+    procfs::{environ_value, parse_cpu_model, parse_idle_us, parse_meminfo, parse_process_stat},
 };
 
 pub(crate) fn host_text(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let _ = (parse_host_cpu(&text), parse_process_stat(&text));
+    let _ = (parse_idle_us(&text), parse_process_stat(&text));
     let _ = (parse_meminfo(&text), parse_cpu_model(&text));
     assert!(parse_mountinfo(&text).len() <= text.lines().count());
     if let Some(cpus) = parse_cpu_list(&text) {

@@ -18,10 +18,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    bound_command,
+    BusyTime, bound_command,
     command::{CommandError, Host, Invocation},
     find_program, in_netns,
-    procfs::parse_host_cpu,
 };
 
 /// Streams at a time, unless others are asked for: those of the z/VM paper.
@@ -225,7 +224,7 @@ fn stream(
     streams: u32,
     seconds: u32,
 ) -> Result<StreamPoint, IperfError> {
-    let before = busy_us();
+    let busy = BusyTime::start().ok();
     let said = host.run(
         Invocation::new("iperf3")
             .args(["--client", address, "--port", port, "--json"])
@@ -235,20 +234,14 @@ fn stream(
             .args(["--time", &seconds.to_string()])
             .timeout(Duration::from_secs(seconds.into()) + GRACE),
     );
-    let busy_s = busy_us()
-        .zip(before)
-        .map_or(0.0, |(now, then)| now.saturating_sub(then) as f64 / 1e6);
+    let busy_s = busy
+        .and_then(|busy| busy.us().ok())
+        .map_or(0.0, |us| us as f64 / 1e6);
     let said = said.map_err(|error| match error {
         CommandError::Missing { .. } => IperfError::Missing,
         other => IperfError::Failed(other.to_string()),
     })?;
     read_report(&said, streams, busy_s)
-}
-
-/// Busy time of all CPUs.
-fn busy_us() -> Option<u64> {
-    let text = fs::read_to_string("/proc/stat").ok()?;
-    parse_host_cpu(&text).map(|cpu| cpu.busy_us)
 }
 
 /// What iperf3 says of some streams, beside the busy time of the host.

@@ -6,6 +6,7 @@
 //! changes what the kernel lets one set, and puts it back.
 
 mod bound_command;
+mod busy_time;
 mod cgroup;
 mod command;
 mod controller;
@@ -40,6 +41,7 @@ pub mod volume;
 pub mod without_links;
 
 pub use bound_command::{ENCLOSED, bound_command};
+pub use busy_time::BusyTime;
 pub use cgroup::{Cgroups, Layout};
 pub use command::{CommandError, FaultyHost, Host, Invocation, RealHost, Told, run_told};
 pub use controller::{Controller, Presence, announced};

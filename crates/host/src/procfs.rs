@@ -4,36 +4,20 @@
 /// std supports).
 const TICKS_PER_SECOND: u64 = 100;
 
-/// CPU times of the whole host since boot, from `/proc/stat`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostCpu {
-    /// user + nice + system + irq + softirq + steal, us, summed over CPUs.
-    pub busy_us: u64,
-    /// idle + iowait, us, summed over CPUs.
-    pub idle_us: u64,
-}
-
-/// Read the first line of `/proc/stat`. Guest time is part of user time and is not counted twice.
+/// Time since boot in which CPUs were idle or waited for a disk, us, summed over CPUs: from the
+/// first line of `/proc/stat`.
 #[must_use]
-pub fn parse_host_cpu(text: &str) -> Option<HostCpu> {
+pub fn parse_idle_us(text: &str) -> Option<u64> {
     let mut fields = text.lines().next()?.split_ascii_whitespace();
     if fields.next()? != "cpu" {
         return None;
     }
     let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
-    let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = ticks[..] else {
+    let [_, _, _, idle, waiting, ..] = ticks[..] else {
         return None;
     };
-    let us = |ticks: u64| ticks.saturating_mul(1_000_000 / TICKS_PER_SECOND);
-    let sum = |parts: &[u64]| {
-        us(parts
-            .iter()
-            .fold(0, |sum, part| u64::saturating_add(sum, *part)))
-    };
-    Some(HostCpu {
-        busy_us: sum(&[user, nice, system, irq, softirq, steal]),
-        idle_us: sum(&[idle, iowait]),
-    })
+    let us = 1_000_000 / TICKS_PER_SECOND;
+    Some(idle.saturating_add(waiting).saturating_mul(us))
 }
 
 /// What `/proc/<pid>/stat` tells of one process.
@@ -148,19 +132,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn host_cpu_counts_steal_as_busy_and_iowait_as_idle() {
-        let cpu = parse_host_cpu("cpu  10 1 5 100 20 2 3 4 9 9\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
-            .expect("valid");
-        assert_eq!(
-            cpu,
-            HostCpu {
-                busy_us: 250_000,
-                idle_us: 1_200_000
-            }
-        );
-        assert_eq!(parse_host_cpu("cpu 1 2 3"), None);
-        assert_eq!(parse_host_cpu("intr 1"), None);
-        assert_eq!(parse_host_cpu(""), None);
+    fn a_cpu_that_waits_for_a_disk_is_idle() {
+        let text = "cpu  10 1 5 100 20 2 3 4 9 9\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
+        assert_eq!(parse_idle_us(text), Some(1_200_000));
+        assert_eq!(parse_idle_us("cpu 1 2 3 4"), None);
+        assert_eq!(parse_idle_us("intr 1"), None);
+        assert_eq!(parse_idle_us(""), None);
     }
 
     #[test]

@@ -3,27 +3,20 @@
 use std::{fs::File, io::Read, os::unix::fs::FileExt};
 
 use rookery_host::{
-    CpuSplit, IoUsage, Usage, UsageProbe, process_stat,
-    procfs::{parse_host_cpu, parse_meminfo},
+    BusyTime, CpuSplit, IoUsage, Usage, UsageProbe, process_stat,
+    procfs::{HostMemory, parse_meminfo},
 };
 
 /// A reader of the host's busy CPU time (all CPUs together; idle and waiting for disks do not
 /// count), of its memory in use (total less available), and of the requests to its disks.
-#[must_use]
-pub fn host_probe() -> UsageProbe {
-    let mut cpu = ProcFile {
-        path: "/proc/stat",
-        file: None,
-    };
-    let mut memory = ProcFile {
-        path: "/proc/meminfo",
-        file: None,
-    };
+pub(crate) fn host_probe() -> UsageProbe {
+    let busy = BusyTime::start().ok();
+    let meminfo = File::open("/proc/meminfo").ok();
     Box::new(move || {
-        let cpu = parse_host_cpu(&cpu.read()?)?;
-        let memory = parse_meminfo(&memory.read()?)?;
+        let cpu_us = busy.as_ref()?.us().ok()?;
+        let memory = memory(meminfo.as_ref()?)?;
         Some(Usage {
-            cpu_us: cpu.busy_us,
+            cpu_us,
             memory_bytes: memory.total.saturating_sub(memory.available),
             io: disks(),
             split: None,
@@ -48,6 +41,13 @@ pub(crate) fn own_probe() -> UsageProbe {
             ..Usage::default()
         })
     })
+}
+
+/// What `/proc/meminfo` begins with tells what is total and available.
+fn memory(meminfo: &File) -> Option<HostMemory> {
+    let mut bytes = [0; 512];
+    let length = meminfo.read_at(&mut bytes, 0).ok()?;
+    parse_meminfo(&String::from_utf8_lossy(&bytes[..length]))
 }
 
 /// More of `/proc/diskstats` is not read; a device has about 100 bytes.
@@ -117,31 +117,14 @@ fn parse_disks(text: &str) -> Option<IoUsage> {
         })
 }
 
-/// Kept open; only its beginning is read, since `/proc/stat` grows with the CPUs and interrupts.
-struct ProcFile {
-    path: &'static str,
-    file: Option<File>,
-}
-
-impl ProcFile {
-    fn read(&mut self) -> Option<String> {
-        if self.file.is_none() {
-            self.file = File::open(self.path).ok();
-        }
-        let mut bytes = [0; 512];
-        let length = self.file.as_ref()?.read_at(&mut bytes, 0).ok()?;
-        Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_host_has_used_something() {
+    fn the_host_uses_memory() {
         let usage = host_probe()().expect("readable");
-        assert!(usage.cpu_us > 0 && usage.memory_bytes > 0);
+        assert!(usage.memory_bytes > 0);
     }
 
     #[test]

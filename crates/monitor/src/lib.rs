@@ -28,7 +28,6 @@ pub use cpu_speed::cpu_speeds;
 pub use databases::DatabaseLook;
 pub use deaths::{GuestDeath, StorageLoss};
 pub use driver_programs::DriverPrograms;
-pub use host::host_probe;
 pub use programs::look_around;
 pub use samplers::{Observations, Samplers};
 pub use schedule::{LoadSchedule, LoadState};

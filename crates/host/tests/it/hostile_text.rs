@@ -8,7 +8,7 @@ proptest! {
     fn any_text_is_survived(text in ".{0,400}", bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         let _ = parse_cpu_list(&text);
         let _ = Cgroups::from_mounts(&parse_mountinfo(&text));
-        let _ = procfs::parse_host_cpu(&text);
+        let _ = procfs::parse_idle_us(&text);
         let _ = procfs::parse_process_stat(&text);
         let _ = procfs::parse_meminfo(&text);
         let _ = procfs::parse_cpu_model(&text);
@@ -19,7 +19,7 @@ proptest! {
     #[test]
     fn absurd_numbers_are_survived(numbers in proptest::collection::vec(any::<u64>(), 0..30)) {
         let words: Vec<String> = numbers.iter().map(u64::to_string).collect();
-        let _ = procfs::parse_host_cpu(&format!("cpu {}", words.join(" ")));
+        let _ = procfs::parse_idle_us(&format!("cpu {}", words.join(" ")));
         let _ = procfs::parse_process_stat(&format!("1 (x) S {}", words.join(" ")));
         let _ = parse_cpu_list(&words.join("-"));
         let _ = procfs::parse_meminfo(&words.iter().map(|word| format!("MemTotal: {word} \

@@ -3,6 +3,8 @@
 
 mod iperf3;
 
+use std::collections::BTreeSet;
+
 use rookery_cast::index;
 use rookery_monitor::Observations;
 use rookery_stack::NetstreamStack;
@@ -74,7 +76,7 @@ pub(super) fn attach(
         return;
     };
     let partners = together(&seen.resources, partners, &window);
-    let host_times = host_times(&seen.kernel);
+    let host_times = host_times(&seen.kernel, window.end_s - window.start_s);
     let parts = received_parts(measurement);
     let of_group = self::received_bytes(measurement) / received_bytes;
     for (guest, part) in measurement.guests.iter_mut().zip(parts) {
@@ -154,23 +156,42 @@ fn times(resources: &[ResourceSample], subject: &str, window: &Window) -> Option
     })
 }
 
-/// Where the time of all CPUs went, s; `None` where the kernel was not read.
-fn host_times(kernel: &[KernelCount]) -> Option<HostTimes> {
-    let cpus = || {
-        kernel
-            .iter()
-            .filter(|count| count.scope.starts_with("cpu "))
-    };
-    cpus().next()?;
-    let seconds = |counters: &[KernelCounter]| {
-        let own = cpus().filter(|count| counters.contains(&count.counter));
-        own.map(|count| count.count as f64 / 1e6).sum()
-    };
-    Some(HostTimes {
-        user: seconds(&[KernelCounter::User]),
-        system: seconds(&[KernelCounter::System]),
-        interrupts: seconds(&[KernelCounter::Interrupts, KernelCounter::SoftInterrupts]),
+/// Where the time of all CPUs went in a window of this length, s; `None` where the kernel was not
+/// read. What was not idle is shared out as the kernel's samples at its ticks say: most kernels
+/// measure idle time alone.
+fn host_times(kernel: &[KernelCount], window_s: f64) -> Option<HostTimes> {
+    let cpus: BTreeSet<&str> = kernel
+        .iter()
+        .map(|count| count.scope.as_str())
+        .filter(|scope| scope.starts_with("cpu "))
+        .collect();
+    let of_all = cpus.into_iter().map(|cpu| cpu_times(kernel, cpu, window_s));
+    of_all.reduce(|sum, next| HostTimes {
+        user: sum.user + next.user,
+        system: sum.system + next.system,
+        interrupts: sum.interrupts + next.interrupts,
     })
+}
+
+/// The same of one CPU.
+fn cpu_times(kernel: &[KernelCount], cpu: &str, window_s: f64) -> HostTimes {
+    let seconds = |counters: &[KernelCounter]| -> f64 {
+        let own = kernel.iter().filter(|count| count.scope == cpu);
+        own.filter(|count| counters.contains(&count.counter))
+            .map(|count| count.count as f64 / 1e6)
+            .sum()
+    };
+    let user = seconds(&[KernelCounter::User]);
+    let system = seconds(&[KernelCounter::System]);
+    let interrupts = seconds(&[KernelCounter::Interrupts, KernelCounter::SoftInterrupts]);
+    let busy = (window_s - seconds(&[KernelCounter::Idle])).max(0.0);
+    let sampled = user + system + interrupts;
+    let scale = if sampled > 0.0 { busy / sampled } else { 0.0 };
+    HostTimes {
+        user: scale * user,
+        system: scale * system,
+        interrupts: scale * interrupts,
+    }
 }
 
 /// Segments that the network of each guest sent again. Guests on the host's network have none of
@@ -295,6 +316,29 @@ mod tests {
     #[test]
     fn a_guest_has_its_part_of_driver_and_host() {
         assert_eq!(of_first(4e9), [1.0, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn what_was_not_idle_is_shared_out_as_ticks_met_it() {
+        let count = |cpu: u32, counter, seconds: u64| KernelCount {
+            scope: format!("cpu {cpu}"),
+            counter,
+            count: seconds * 1_000_000,
+        };
+        // Ticks met half of what CPU 0 did; CPU 1 did nothing.
+        let kernel = [
+            count(0, KernelCounter::User, 2),
+            count(0, KernelCounter::System, 1),
+            count(0, KernelCounter::SoftInterrupts, 1),
+            count(0, KernelCounter::Idle, 2),
+            count(1, KernelCounter::Idle, 10),
+        ];
+        let times = host_times(&kernel, 10.0).expect("read");
+        assert_eq!(
+            (times.user, times.system, times.interrupts),
+            (4.0, 2.0, 2.0)
+        );
+        assert_eq!(host_times(&[], 10.0), None);
     }
 
     #[test]
