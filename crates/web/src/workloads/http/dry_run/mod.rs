@@ -207,7 +207,8 @@ impl DryUser {
         let left = nanos(MOST_TIME).saturating_sub(self.client.now());
         let limit = described.timeout.map_or(Nanos::MAX, nanos);
         let limit = limit.min(self.client.worker.timeout()).min(left);
-        self.client.begin_act(self.client.now());
+        let now = self.client.now();
+        self.client.begin_act(now, now);
         let sent = self.client.open_operation(id_of(index), Some(limit));
         let mut sight = Sight::default();
         let outcome = match drawn {
