@@ -29,6 +29,7 @@ mod live;
 mod load_time;
 mod machines;
 mod netstream;
+mod netstream_alone;
 mod open;
 mod orderentry_resume;
 mod orderentry_sqlite;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::common::{Place, assert_host_as, code, host_state, metric, root_tests, text};
 
 /// One guest that answers `answer` bytes, with more sections.
-fn study(kind: &str, answer: u32, users: &str, more: &str) -> String {
+pub(crate) fn study(kind: &str, answer: u32, users: &str, more: &str) -> String {
     format!(
         r#"
 title = "streamed"
@@ -44,7 +44,7 @@ vcpus = 1
     )
 }
 
-fn rows<'a>(of: &'a Value, key: &str) -> &'a Vec<Value> {
+pub(crate) fn rows<'a>(of: &'a Value, key: &str) -> &'a Vec<Value> {
     of[key]
         .as_array()
         .unwrap_or_else(|| panic!("{key} in {of}"))
