@@ -2,7 +2,7 @@
 
 use rookery_guest::{Guest, VolumeFault, VolumeLook};
 use rookery_monitor::{GuestDeath, StorageLoss};
-use rookery_store::{OUT_OF_MEMORY, Reason};
+use rookery_store::{GuestAudit, OUT_OF_MEMORY, Reason};
 
 use super::record::with_help;
 
@@ -13,6 +13,8 @@ pub(crate) enum When {
     BeforeLoad,
     /// Under the load, to whose end it lived.
     UnderLoad,
+    /// After it, while what it holds was audited.
+    AtAudit,
 }
 
 /// A guest that lost processes for want of memory.
@@ -53,6 +55,31 @@ impl Casualties {
             deaths,
             storage,
         }
+    }
+
+    /// Add those that could not be audited because they ran out of memory meanwhile.
+    pub(super) fn after_audit(
+        &mut self,
+        guests: &[Box<dyn Guest>],
+        audits: &[GuestAudit],
+        limits_mib: &[u64],
+    ) {
+        let found = starved(guests, &self.deaths, limits_mib, When::AtAudit);
+        self.blame_for_audits(found, audits);
+    }
+
+    /// Of the guests that lack memory by now, those count that are not known yet and whose audit
+    /// failed.
+    fn blame_for_audits(&mut self, found: Vec<Starved>, audits: &[GuestAudit]) {
+        let has_failed = |guest: &str| {
+            let mut own = audits.iter().filter(|audit| audit.guest == guest);
+            own.any(|audit| !audit.consistent)
+        };
+        let new = found
+            .into_iter()
+            .filter(|starved| has_failed(&starved.guest) && !self.has(&starved.guest));
+        let new: Vec<Starved> = new.collect();
+        self.starved.extend(new);
     }
 
     /// Whether a guest died, or may be half dead for want of memory or of its device: its web
@@ -122,6 +149,7 @@ fn starved_reason(starved: &Starved) -> Reason {
     let when = match when {
         When::BeforeLoad => "before its load",
         When::UnderLoad => "under load",
+        When::AtAudit => "after its load, while it was audited",
     };
     let what = format!(
         "guest {guest} ran out of memory {when}: the kernel killed {killed} of its processes, its \
@@ -181,5 +209,34 @@ mod tests {
         assert_eq!(codes, ["storage-failed", "storage-full", "guest-died"]);
         assert!(casualties.has("g1") && casualties.device_failed("g1"));
         assert!(!casualties.has("g2"), "its database can be read");
+    }
+
+    #[test]
+    fn an_audit_that_fails_for_want_of_memory_is_told_as_that() {
+        let starved = |guest: &str| Starved {
+            guest: guest.to_owned(),
+            when: When::AtAudit,
+            killed: 1,
+            limit_mib: 36,
+        };
+        let audit = |guest: &str, consistent| GuestAudit {
+            guest: guest.to_owned(),
+            rows: Vec::new(),
+            killed: false,
+            consistent,
+            detail: String::new(),
+        };
+        let mut casualties = Casualties {
+            starved: vec![starved("g3")],
+            ..Casualties::default()
+        };
+        let found = ["g1", "g2", "g3"].map(starved).to_vec();
+        let audits = [audit("g1", true), audit("g2", false), audit("g3", false)];
+        casualties.blame_for_audits(found, &audits);
+        let told: Vec<String> = casualties.reasons().iter().map(Reason::to_string).collect();
+        assert_eq!(told.len(), 2, "g1 was audited all the same: {told:?}");
+        let expected = "guest g2 ran out of memory after its load, while it was audited: the \
+                        kernel killed 1 of its processes, its limit is 36 MiB";
+        assert!(told[1].contains(expected), "{told:?}");
     }
 }

@@ -286,12 +286,9 @@ impl<'a> TrialRunner<'a> {
             drivers,
             outputs,
         } = observed;
-        let casualties = Casualties::after_load(
-            guests.guests(),
-            seen.deaths,
-            seen.storage,
-            &limits_mib(trial),
-        );
+        let limits_mib = limits_mib(trial);
+        let mut casualties =
+            Casualties::after_load(guests.guests(), seen.deaths, seen.storage, &limits_mib);
         // The dead cannot be asked, and of a guest that is too busy to answer the audit matters
         // more.
         let at_end = guests.try_each(&trial.groups, |group, index, context, guest| {
@@ -302,6 +299,7 @@ impl<'a> TrialRunner<'a> {
         });
         let at_end: Vec<_> = at_end.into_iter().map(Result::unwrap_or_default).collect();
         let audits = audits(trial, guests, &measured, &casualties);
+        casualties.after_audit(guests.guests(), &audits, &limits_mib);
         let mut tunings = tunings(guests.guests(), at_start, &at_end);
         tunings.extend(silent.as_deref().map(workloads::silent_tuning));
         tunings.extend(drivers);
