@@ -284,6 +284,7 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
     let machines = record.machines.iter();
     let audits = record.audits.iter();
     let logs = record.logs.iter();
+    let outputs = record.outputs.iter();
     let tunings = record.tunings.iter();
     TrialRecord {
         outcome: record.outcome,
@@ -306,7 +307,10 @@ fn of_part(record: &TrialRecord, part: &Part) -> TrialRecord {
         machines: machines.filter(|look| own(&look.guest)).cloned().collect(),
         audits: audits.filter(|audit| own(&audit.guest)).cloned().collect(),
         logs: logs.filter(|log| own(&log.guest)).cloned().collect(),
-        outputs: Vec::new(),
+        outputs: outputs
+            .filter(|output| own(&output.guest))
+            .cloned()
+            .collect(),
         tunings: tunings
             .filter_map(|setting| {
                 let guest = part.own(&setting.guest)?.to_owned();

@@ -22,7 +22,7 @@ data! {
     pub struct Trust {
         /// The checks by kind.
         pub checks: Vec<Checked>,
-        /// The worst of the driver's evidence; null without a good trial.
+        /// The worst of the driver's evidence; null without a good trial of this driver.
         pub driver: Option<DriverEvidence>,
         /// Repeats of the study's points; null where none has a good trial.
         pub repeats: Option<Repeats>,
@@ -301,7 +301,7 @@ impl Checked {
         match (faults.is_empty(), warnings.is_empty()) {
             (false, _) => self.faulty += 1,
             (true, false) => self.warned += 1,
-            (true, true) if asked(matter, measured, intent) => self.passed += 1,
+            (true, true) if asked(matter, trial, measured, intent) => self.passed += 1,
             (true, true) => self.not_asked += 1,
         }
         for text in faults.into_iter().chain(warnings) {
@@ -319,10 +319,10 @@ impl Checked {
 }
 
 /// Whether a check of this kind has anything to look at.
-fn asked(matter: Matter, measured: &Measurement, intent: &Intent) -> bool {
+fn asked(matter: Matter, trial: &TrialData, measured: &Measurement, intent: &Intent) -> bool {
     let whole = measured.aborted.is_none();
     match matter {
-        Matter::Driver => true,
+        Matter::Driver => !is_by_another_program(trial),
         Matter::OtherWork | Matter::Kernel => whole,
         Matter::Mix => whole && !intent.mix.is_empty(),
         Matter::Workload => {
@@ -337,12 +337,19 @@ fn asked(matter: Matter, measured: &Measurement, intent: &Intent) -> bool {
     }
 }
 
-/// The worst of the driver's evidence; `None` without a good trial.
+/// Whether another program put the load on: of its punctuality and its books nothing is known.
+fn is_by_another_program(trial: &TrialData) -> bool {
+    let outputs = trial.record.as_ref().map(|record| &record.outputs);
+    outputs.is_some_and(|outputs| !outputs.is_empty())
+}
+
+/// The worst of the driver's evidence; `None` without a good trial of this driver.
 #[must_use]
 pub fn driver(run: &Run) -> Option<DriverEvidence> {
     let quality = run
         .trials
         .iter()
+        .filter(|trial| !is_by_another_program(trial))
         .filter_map(|trial| Some(&trial.valid()?.1.driver));
     quality
         .map(|driver| DriverEvidence {
