@@ -275,7 +275,7 @@ fn blur(searches: &[SearchSummary]) -> Option<String> {
     let (least, most) = (blurs().reduce(f64::min)?, blurs().reduce(f64::max)?);
     let confirmed = known.iter().filter(|searched| searched.confirmed).count();
     let (noun, what) = match known.iter().any(|searched| searched.over == Over::Memory) {
-        true => ("search", "memory"),
+        true => ("edge", "memory"),
         false => ("largest load", "load"),
     };
     let range = if known.len() == 1 {
