@@ -490,7 +490,8 @@ fn other_cores(run: &Run, good: &[Good<'_>]) -> Option<f64> {
     let simulated = run.header.study.stack.simulated().is_some();
     good.iter()
         .filter_map(|(record, measured)| {
-            OtherWork::from_samples(&record.resources, &measured.window)
+            let work = OtherWork::from_samples(&record.resources, &measured.window)?;
+            Some(work.without_stolen(&record.kernel, &measured.window))
         })
         .filter(|work| !simulated && work.matters(host.cpus))
         .map(|work| work.cores)

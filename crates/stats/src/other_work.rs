@@ -5,7 +5,7 @@ use rookery_workload::Window;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    GuestLink, KernelCount, Measurement, ResourceSample,
+    GuestLink, KernelCount, KernelCounter, Measurement, ResourceSample,
     checks::Remark,
     faults::{Fault, FaultCode},
 };
@@ -20,6 +20,8 @@ const FULL: f64 = 0.9;
 const DISK_BYTES_PER_S: f64 = 5.0 * 1024.0 * 1024.0;
 /// Less available memory than this share is said.
 const LEAST_AVAILABLE: f64 = 0.05;
+/// Cores that a hypervisor took that are worth a word beside other work.
+const LEAST_STOLEN: f64 = 0.01;
 /// Programs that are named.
 const NAMED: usize = 3;
 
@@ -61,7 +63,7 @@ pub struct Surroundings<'a> {
 /// Cores inside the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OtherWork {
-    /// Neither of guests nor of the driver.
+    /// Neither of guests nor of the driver; what a hypervisor took is among them.
     pub cores: f64,
     /// All of the host.
     pub host_cores: f64,
@@ -88,6 +90,21 @@ impl OtherWork {
             cores: f64::max(host_cores - own, 0.0),
             host_cores,
         })
+    }
+
+    /// The same without what a hypervisor took of the CPUs inside the window: that is no time of
+    /// guests and driver, and no other program's either.
+    #[must_use]
+    pub fn without_stolen(self, kernel: &[KernelCount], window: &Window) -> Self {
+        let stolen = kernel
+            .iter()
+            .filter(|count| count.counter == KernelCounter::Stolen);
+        let us: f64 = stolen.map(|count| count.count as f64).sum();
+        let cores = us / 1e6 / (window.end_s - window.start_s);
+        Self {
+            cores: f64::max(self.cores - cores, 0.0),
+            ..self
+        }
     }
 
     /// Whether it is more than what is never worth a word, on a host of so many CPUs.
@@ -123,16 +140,23 @@ fn cpu(
     surroundings: &Surroundings<'_>,
 ) -> Option<Remark> {
     let cpus = surroundings.host.cpus;
-    let work = OtherWork::from_samples(resources, &measurement.window)
-        .filter(|work| work.matters(cpus))?;
+    let work = OtherWork::from_samples(resources, &measurement.window)?;
+    let others = work.without_stolen(surroundings.kernel, &measurement.window);
+    let in_the_way = work.cores > limit * cpus && work.host_cores > FULL * cpus;
+    if !in_the_way && !others.matters(cpus) {
+        return None;
+    }
     let names = names(
         surroundings.programs,
         |program| program.cpu_cores,
         cpu_words,
     );
-    let used = work.cores;
-    let text = format!("other work used {used:.2} of the host's {cpus:.0} CPUs{names}");
-    let in_the_way = used > limit * cpus && work.host_cores > FULL * cpus;
+    let hypervisor = match work.cores - others.cores {
+        stolen if stolen < LEAST_STOLEN => String::new(),
+        stolen => format!(", and the hypervisor took {stolen:.2} of them"),
+    };
+    let used = others.cores;
+    let text = format!("other work used {used:.2} of the host's {cpus:.0} CPUs{names}{hypervisor}");
     Some(if in_the_way {
         let limit = 100.0 * limit;
         Remark::Fault(Fault::new(
@@ -296,6 +320,16 @@ mod tests {
     }
 
     fn said(host: f64, guest: f64, memory_mib: u64, programs: &[OtherProgram]) -> String {
+        said_beside(host, guest, memory_mib, programs, &[])
+    }
+
+    fn said_beside(
+        host: f64,
+        guest: f64,
+        memory_mib: u64,
+        programs: &[OtherProgram],
+        kernel: &[KernelCount],
+    ) -> String {
         let cores = [("host", host), ("g1", guest), ("driver", 0.2)];
         let surroundings = Surroundings {
             host: HostSize {
@@ -303,7 +337,7 @@ mod tests {
                 memory_bytes: f64::from(1u32 << 30),
             },
             programs,
-            kernel: &[],
+            kernel,
             links: &[],
         };
         let resources = samples(&cores, memory_mib << 20);
@@ -312,6 +346,36 @@ mod tests {
             .iter()
             .map(|remark| format!("{remark:?}\n"))
             .collect()
+    }
+
+    #[test]
+    fn what_a_hypervisor_took_is_no_other_program() {
+        let window = healthy().window;
+        let seconds = window.end_s - window.start_s;
+        let beside = |host: f64, stolen_cores: f64| {
+            let kernel = [KernelCount {
+                scope: "cpu 1".to_owned(),
+                counter: KernelCounter::Stolen,
+                count: rookery_cast::truncate_u64(stolen_cores * seconds * 1e6),
+            }];
+            said_beside(host, 0.5, 100, &[], &kernel)
+        };
+        // 0.6 cores of neither guests nor driver.
+        assert_eq!(beside(1.3, 0.55), "");
+        assert_eq!(
+            beside(1.3, 0.4),
+            "Warning(\"other work used 0.20 of the host's 2 CPUs, and the hypervisor took 0.40 of \
+             them\")\n"
+        );
+        let full = beside(1.98, 1.27);
+        assert!(
+            full.starts_with("Fault(")
+                && full.contains(
+                    "other work used 0.01 of the host's 2 CPUs, \
+                and the hypervisor took 1.27 of them, and no CPU was left"
+                ),
+            "{full}"
+        );
     }
 
     #[test]
