@@ -77,7 +77,7 @@ impl<S: UserScript> User<S> {
         let appeared = self.client.now();
         self.client.worker.begun(starts, appeared);
         self.turn(false, appeared);
-        self.client.begin_act(starts, appeared);
+        self.client.begin_act(starts);
         // A failure is counted; the user goes on all the same.
         let _ = self.script.arrive(&mut self.client).await;
         let longest = self.client.worker.pace.initial_delay();
@@ -171,7 +171,7 @@ impl<S: UserScript> User<S> {
                 }),
             );
         }
-        self.client.begin_act(due, sent);
+        self.client.begin_act(due);
     }
 
     /// Turns from acting to thinking; returns the moment.

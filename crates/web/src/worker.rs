@@ -229,23 +229,17 @@ impl Worker {
     }
 
     /// How long the user of a row, with a request under way, may keep its thread to itself: there
-    /// is no other user, and nothing is asked of it. `None` where it may not at all. `now` is the
-    /// moment, where the clock has just been read.
-    pub(crate) fn alone_for(&self, row: usize, now: Option<Nanos>) -> Option<Alone> {
+    /// is no other user, and nothing is asked of it. `None` where it may not at all.
+    pub(crate) fn alone_for(&self, row: usize) -> Option<Alone> {
         if !self.has_one_user || self.row(row).is_overdue() {
             return None;
         }
         let until = self.left_until.get();
-        let left = until.checked_sub(now.unwrap_or_else(|| self.clock.now()))?;
+        let left = until.checked_sub(self.clock.now())?;
         (left > 0).then_some(Alone {
             until,
             longest: Duration::from_nanos(left),
         })
-    }
-
-    /// When the request of a user that is under way was sent.
-    pub(crate) fn sent(&self, row: usize) -> Option<Nanos> {
-        self.row(row).request.map(|open| open.sent)
     }
 
     pub(crate) fn mark_written(&self, row: usize) {
@@ -564,17 +558,13 @@ mod tests {
     #[test]
     fn only_one_user_of_a_closed_load_has_its_thread_to_itself() {
         let alone = worker(1, false);
-        let longest = alone.alone_for(0, None).expect("no one else is there");
+        let longest = alone.alone_for(0).expect("no one else is there");
         assert!(longest.longest <= Duration::from_nanos(LONG), "{longest:?}");
         assert_eq!(longest.until, LONG);
-        assert_eq!(worker(2, false).alone_for(0, None), None);
-        assert_eq!(
-            worker(1, true).alone_for(0, None),
-            None,
-            "visitors may come"
-        );
+        assert_eq!(worker(2, false).alone_for(0), None);
+        assert_eq!(worker(1, true).alone_for(0), None, "visitors may come");
         alone.left_until.set(0);
-        assert_eq!(alone.alone_for(0, None), None, "it is looked after now");
+        assert_eq!(alone.alone_for(0), None, "it is looked after now");
     }
 
     #[test]
@@ -586,13 +576,10 @@ mod tests {
             sent: 0,
         };
         worker.begin_within(0, open, Some(5));
-        assert!(worker.alone_for(0, None).is_some());
+        assert!(worker.alone_for(0).is_some());
         worker.sweep(6);
-        assert_eq!(worker.alone_for(0, None), None);
+        assert_eq!(worker.alone_for(0), None);
         worker.begin_within(0, open, Some(LONG));
-        assert!(
-            worker.alone_for(0, None).is_some(),
-            "the next has its own time"
-        );
+        assert!(worker.alone_for(0).is_some(), "the next has its own time");
     }
 }

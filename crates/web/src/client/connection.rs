@@ -115,8 +115,7 @@ impl Connection {
         site: &Site,
         ask: &Ask<F>,
     ) -> Result<Answer, Fault> {
-        let mut has_waited = self.stream.is_none();
-        if has_waited {
+        if self.stream.is_none() {
             self.stream = Some(connect(worker, row, site).await?);
         }
         let Some(stream) = &mut self.stream else {
@@ -126,15 +125,13 @@ impl Connection {
             site.render(request, &ask.target, self.cookies.header());
             write_now(stream, request)
         });
-        let rest = rest.map_err(|error| self.broken(&error))?;
-        worker.mark_written(row);
-        if let Some(rest) = rest {
+        if let Some(rest) = rest.map_err(|error| self.broken(&error))? {
+            worker.mark_written(row);
             let stream = self.stream.as_mut().ok_or(Fault::TRUNCATED)?;
             write_rest(worker, row, stream, &rest).await?;
-            has_waited = true;
         }
-        let sent_now = worker.sent(row).filter(|_| !has_waited);
-        self.receive(worker, row, ask.keep, sent_now).await
+        worker.mark_written(row);
+        self.receive(worker, row, ask.keep).await
     }
 
     /// The fault of a failed send or of a reset before the first byte of an answer.
@@ -148,15 +145,7 @@ impl Connection {
         }
     }
 
-    /// Receive an answer; `sent_now` is when its request was sent, where nothing was waited for
-    /// since.
-    async fn receive(
-        &mut self,
-        worker: &Worker,
-        row: usize,
-        keep: Keep,
-        mut sent_now: Option<Nanos>,
-    ) -> Result<Answer, Fault> {
+    async fn receive(&mut self, worker: &Worker, row: usize, keep: Keep) -> Result<Answer, Fault> {
         let Some(stream) = &mut self.stream else {
             return Err(Fault::TRUNCATED);
         };
@@ -165,7 +154,7 @@ impl Connection {
         let mut silent = true;
         let read = poll_fn(|context| {
             loop {
-                let alone = worker.alone_for(row, sent_now.take());
+                let alone = worker.alone_for(row);
                 let step = match poll_step(
                     worker,
                     stream,

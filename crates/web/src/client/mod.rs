@@ -39,8 +39,6 @@ pub(crate) struct Client {
     intended: Nanos,
     /// Time spent in the requests of the present act.
     service: Nanos,
-    /// The moment, where the clock has just been read.
-    read_now: Option<Nanos>,
 }
 
 impl Client {
@@ -53,7 +51,6 @@ impl Client {
             connection: Connection::default(),
             intended: 0,
             service: 0,
-            read_now: None,
         }
     }
 
@@ -66,11 +63,10 @@ impl Client {
         self.worker.window(self.guest)
     }
 
-    /// Requests of an act follow that is due at `due` and begins `now`.
-    pub(crate) fn begin_act(&mut self, due: Nanos, now: Nanos) {
+    /// Requests of an act that is due at `due` follow.
+    pub(crate) fn begin_act(&mut self, due: Nanos) {
         self.intended = due;
         self.service = 0;
-        self.read_now = Some(now);
     }
 
     /// When the last request ended.
@@ -102,8 +98,7 @@ impl Client {
         judge: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<(T, Nanos), Failed> {
         let intended = self.intended;
-        // The first of an act begins with the act.
-        let sent = self.read_now.take().unwrap_or_else(|| self.now());
+        let sent = self.now();
         self.worker.begin(
             self.row,
             Open {
@@ -135,7 +130,6 @@ impl Client {
 
     /// An operation of several requests begins; it may take `limit`, or as long as any request.
     pub(crate) fn open_operation(&mut self, operation: OperationId, limit: Option<Nanos>) -> Nanos {
-        self.read_now = None;
         let sent = self.now();
         let open = Open {
             operation,

@@ -207,8 +207,7 @@ impl DryUser {
         let left = nanos(MOST_TIME).saturating_sub(self.client.now());
         let limit = described.timeout.map_or(Nanos::MAX, nanos);
         let limit = limit.min(self.client.worker.timeout()).min(left);
-        let now = self.client.now();
-        self.client.begin_act(now, now);
+        self.client.begin_act(self.client.now());
         let sent = self.client.open_operation(id_of(index), Some(limit));
         let mut sight = Sight::default();
         let outcome = match drawn {
