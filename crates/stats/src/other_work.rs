@@ -93,7 +93,8 @@ impl OtherWork {
     }
 
     /// The same without what a hypervisor took of the CPUs inside the window: that is no time of
-    /// guests and driver, and no other program's either.
+    /// guests and driver, and no other program's either. Kernels built without
+    /// `CONFIG_PARAVIRT_TIME_ACCOUNTING` charge it to whoever ran, so that less is left here.
     #[must_use]
     pub fn without_stolen(self, kernel: &[KernelCount], window: &Window) -> Self {
         let stolen = kernel

@@ -88,11 +88,7 @@ pub(super) fn attach(
                 partner: partners.map(|partners| share(partners, part)),
                 driver: share(driver, part_of_all),
                 host: part_of_all * host.whole,
-                host_times: host_times.map(|times| HostTimes {
-                    user: part_of_all * times.user,
-                    system: part_of_all * times.system,
-                    interrupts: part_of_all * times.interrupts,
-                }),
+                host_times: host_times.map(|times| times.scaled(part_of_all)),
             });
         }
     }
@@ -166,11 +162,7 @@ fn host_times(kernel: &[KernelCount], window_s: f64) -> Option<HostTimes> {
         .filter(|scope| scope.starts_with("cpu "))
         .collect();
     let of_all = cpus.into_iter().map(|cpu| cpu_times(kernel, cpu, window_s));
-    of_all.reduce(|sum, next| HostTimes {
-        user: sum.user + next.user,
-        system: sum.system + next.system,
-        interrupts: sum.interrupts + next.interrupts,
-    })
+    of_all.reduce(HostTimes::plus)
 }
 
 /// The same of one CPU.
@@ -181,16 +173,15 @@ fn cpu_times(kernel: &[KernelCount], cpu: &str, window_s: f64) -> HostTimes {
             .map(|count| count.count as f64 / 1e6)
             .sum()
     };
-    let user = seconds(&[KernelCounter::User]);
-    let system = seconds(&[KernelCounter::System]);
-    let interrupts = seconds(&[KernelCounter::Interrupts, KernelCounter::SoftInterrupts]);
+    let sampled = HostTimes {
+        user: seconds(&[KernelCounter::User]),
+        system: seconds(&[KernelCounter::System]),
+        interrupts: seconds(&[KernelCounter::Interrupts, KernelCounter::SoftInterrupts]),
+    };
     let busy = (window_s - seconds(&[KernelCounter::Idle])).max(0.0);
-    let sampled = user + system + interrupts;
-    let scale = if sampled > 0.0 { busy / sampled } else { 0.0 };
-    HostTimes {
-        user: scale * user,
-        system: scale * system,
-        interrupts: scale * interrupts,
+    match sampled.whole() {
+        whole if whole > 0.0 => sampled.scaled(busy / whole),
+        _ => sampled,
     }
 }
 

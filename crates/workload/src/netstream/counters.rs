@@ -110,11 +110,23 @@ impl HostTimes {
         self.user + self.system + self.interrupts
     }
 
-    fn plus(self, other: Self) -> Self {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
         Self {
             user: self.user + other.user,
             system: self.system + other.system,
             interrupts: self.interrupts + other.interrupts,
+        }
+    }
+
+    /// Every kind times `factor`.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self {
+            user: factor * self.user,
+            system: factor * self.system,
+            interrupts: factor * self.interrupts,
         }
     }
 }
