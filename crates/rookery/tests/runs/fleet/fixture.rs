@@ -267,6 +267,16 @@ pub(super) fn told<'r>(run: &'r Value, name: &str) -> Vec<&'r str> {
     told
 }
 
+/// The settings of every trial say this of a name; a void one, which this machine may always cause,
+/// says it too.
+pub(super) fn told_of_each(run: &Value, name: &str, effective: &str) {
+    let told = told(run, name);
+    assert!(
+        told.iter().all(|told| *told == effective),
+        "{name}: {told:?}"
+    );
+}
+
 /// The audit of every guest found what its users were told.
 pub(super) fn audited(run: &Value, least: usize) {
     let audits = rows(run, "audits");

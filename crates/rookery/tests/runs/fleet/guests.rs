@@ -10,7 +10,7 @@ use super::{
     drivers::STUDY,
     fixture::{
         Fleet, all, audited, each_trial_once, first, hosts_of, number, on_hosts, only_reason, rows,
-        told,
+        told, told_of_each,
     },
     hosts::PretendHosts,
 };
@@ -117,7 +117,7 @@ fn guests_elsewhere_are_driven_directly_where_their_host_asks_for_it() {
         assert_eq!(running.wait(), 0);
         let run = fleet.place.export();
         audited(&run, 2);
-        assert_eq!(told(&run, "driver.controller.way"), ["direct"]);
+        told_of_each(&run, "driver.controller.way", "direct");
     });
 }
 
