@@ -1,5 +1,6 @@
 //! Everything that must hold before a change lands, cheapest check first.
 
+mod failures;
 mod slowest;
 mod steps;
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::slowest::Slowest;
+use super::{failures::Failures, slowest::Slowest};
 use crate::left;
 
 /// Longest time of one check, far above what it takes: what hangs must be told from what is slow,
@@ -56,7 +56,7 @@ impl Steps {
         checked
     }
 
-    /// Tests by cargo; at their end the slowest are told.
+    /// Tests by cargo; at their end the slowest are told, and why any failed.
     pub(super) fn tests(
         &mut self,
         name: &'static str,
@@ -67,10 +67,9 @@ impl Steps {
         let began = Instant::now();
         let ran = followed(limited(args, env), began);
         self.ended(name, began);
-        let (status, slowest) =
-            ran.map_err(|error| format!("{name}: cannot run cargo: {error}"))?;
-        println!("{slowest}");
-        judged(name, args, status)
+        let (status, said) = ran.map_err(|error| format!("{name}: cannot run cargo: {error}"))?;
+        println!("{}", said.slowest);
+        judged(name, args, status).map_err(|error| format!("{}{error}", said.failures))
     }
 
     fn ended(&mut self, name: &'static str, began: Instant) {
@@ -103,8 +102,15 @@ fn limited(args: &[&str], env: &[(&str, &str)]) -> Command {
     command
 }
 
-/// Run it, pass on what it says, and note when it said so.
-fn followed(mut command: Command, began: Instant) -> io::Result<(ExitStatus, Slowest)> {
+/// What is kept of what tests print.
+#[derive(Default)]
+struct Said {
+    slowest: Slowest,
+    failures: Failures,
+}
+
+/// Run it, pass on what it says, and keep what is told at the end.
+fn followed(mut command: Command, began: Instant) -> io::Result<(ExitStatus, Said)> {
     let (output, said) = io::pipe()?;
     command.stderr(said.try_clone()?).stdout(said);
     let mut child = command.spawn()?;
@@ -115,19 +121,20 @@ fn followed(mut command: Command, began: Instant) -> io::Result<(ExitStatus, Slo
     let status = wait(&mut child, began)?;
     // A process that a test has left holds its end open; that it is there is told at the end of
     // all.
-    let slowest = received.recv_timeout(TELL).unwrap_or_default();
-    Ok((status, slowest))
+    let said = received.recv_timeout(TELL).unwrap_or_default();
+    Ok((status, said))
 }
 
-fn passed_on(output: PipeReader) -> Slowest {
+fn passed_on(output: PipeReader) -> Said {
     let began = Instant::now();
-    let mut slowest = Slowest::default();
+    let mut said = Said::default();
     for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
-        slowest.line(&line, began.elapsed());
+        said.slowest.line(&line, began.elapsed());
+        said.failures.line(&line);
     }
-    slowest
+    said
 }
 
 fn judged(name: &str, args: &[&str], status: ExitStatus) -> Result<(), String> {
