@@ -55,7 +55,9 @@ pub use netns::{
     enter_netns, in_netns, in_unnamed_netns, make_netns, netns_names, netns_path,
     remove_empty_netns_dirs, remove_netns,
 };
-pub use process::{Identity, await_end, environ, process_numbers, process_stat};
+pub use process::{
+    Identity, await_end, environ, process_numbers, process_read_bytes, process_stat,
+};
 pub use program_use::{ProgramUse, ProgramWatch};
 pub use programs::find_program;
 pub use run_id::RunId;

@@ -78,6 +78,15 @@ pub fn process_stat(pid: u32) -> Option<ProcessStat> {
     parse_process_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Bytes that a process has read since its start by `read` and its like, from sockets too; what it
+/// took by `recv` is not among them. `None` when there is none, or it is not ours to look at.
+#[must_use]
+pub fn process_read_bytes(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    let bytes = text.lines().find_map(|line| line.strip_prefix("rchar:"))?;
+    bytes.trim().parse().ok()
+}
+
 /// Numbers of all processes.
 ///
 /// # Errors
@@ -143,6 +152,16 @@ mod tests {
             !stranger.signal(Signal::KILL).expect("no error"),
             "a stranger with our number is not signalled"
         );
+    }
+
+    #[test]
+    fn what_a_process_reads_is_counted() {
+        let own = std::process::id();
+        let before = process_read_bytes(own).expect("our own");
+        let read = fs::read("/proc/self/stat").expect("there").len() as u64;
+        let after = process_read_bytes(own).expect("our own");
+        assert!(read > 0 && after - before >= read, "{before} {after}");
+        assert_eq!(process_read_bytes(0), None);
     }
 
     #[test]

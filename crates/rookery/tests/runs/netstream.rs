@@ -349,10 +349,13 @@ fn by_iperf3(run: &Value, trial: &Value) -> f64 {
     bits.expect("a number") / 1e6
 }
 
+/// Two streams of iperf3 from one guest.
+fn by_iperf3_alone(kind: &str) -> String {
+    study(kind, 131_072, "2", "").replace("answer_bytes", "program = \"iperf3\"\nanswer_bytes")
+}
+
 fn streams_are_measured_by_iperf3(place: &Place, kind: &str) {
-    let study =
-        study(kind, 131_072, "2", "").replace("answer_bytes", "program = \"iperf3\"\nanswer_bytes");
-    let (output, run) = place.done("iperf3.toml", &study);
+    let (output, run) = place.done("iperf3.toml", &by_iperf3_alone(kind));
     for audit in rows(&run, "audits") {
         assert_eq!(audit["consistent"], true, "{audit}");
     }
@@ -386,6 +389,25 @@ fn iperf3_streams_from_bare_guests_and_containers() {
         streams_are_measured_by_iperf3(&place, "container");
         assert_host_as(&before);
     }
+}
+
+#[test]
+fn streams_of_iperf3_are_told_while_they_flow() {
+    let place = Place::among_others();
+    let study = by_iperf3_alone("bare").replace("steady = \"2s\"", "steady = \"4s\"");
+    let (mut child, events) = place.under_load(&study);
+    let rates: Vec<f64> = events
+        .filter_map(|line| {
+            let event: Value = serde_json::from_str(&line).ok()?;
+            let of_load = event["event"] == "load" && event["phase"] == "steady";
+            of_load.then(|| event["requests_per_s"].as_f64()).flatten()
+        })
+        .collect();
+    child.wait().expect("it ends");
+    assert!(
+        rates.len() > 1 && rates.iter().all(|rate| *rate > 0.0),
+        "{rates:?}"
+    );
 }
 
 #[test]

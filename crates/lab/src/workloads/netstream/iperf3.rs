@@ -1,6 +1,7 @@
 //! Streams that iperf3 measures: a client of it for each guest, instead of threads of this process.
 
 mod client;
+mod live;
 
 use std::{
     io,
@@ -19,6 +20,7 @@ use rookery_driver::{DriverError, Phase, Phases, Progress};
 use rookery_host::{
     RealHost,
     iperf::{Received, read_received, version},
+    process_read_bytes,
 };
 use rookery_monitor::DriverPrograms;
 use rookery_stats::{
@@ -32,7 +34,10 @@ use rookery_workload::{
     netstream::{NetstreamCounters, NetstreamOperation},
 };
 
-use self::client::{Client, Ended};
+use self::{
+    client::{Client, Ended},
+    live::{ClientProcess, LiveStreams},
+};
 use crate::{
     error::{Failure, LabError},
     trial_load::TrialLoad,
@@ -98,8 +103,15 @@ impl Iperf3Load {
     }
 
     /// Tell how far the load is until all clients have ended.
-    fn tell(&self, begin: Instant, progress: &(dyn Fn(Progress) + Sync), done: &dyn Fn() -> bool) {
+    fn tell(
+        &self,
+        begin: Instant,
+        processes: &[ClientProcess],
+        progress: &(dyn Fn(Progress) + Sync),
+        done: &dyn Fn() -> bool,
+    ) {
         let users = self.guests.iter().map(|own| own.count).sum();
+        let mut live = LiveStreams::new(processes, self.block_bytes, begin);
         let mut next = begin;
         while !done() {
             thread::sleep(LOOK);
@@ -109,15 +121,16 @@ impl Iperf3Load {
             }
             next += Duration::from_secs(1);
             let elapsed = now.saturating_duration_since(begin);
+            let whole = truncate_u32(elapsed.as_secs_f64());
+            let (second, rate) = live.look(whole.saturating_sub(1), now, &process_read_bytes);
             progress(Progress {
                 elapsed,
                 phase: self.phase(elapsed),
-                // It tells them at its end.
-                requests_per_s: 0.0,
+                requests_per_s: rate,
                 errors_per_s: 0.0,
                 arrivals_per_s: None,
                 active_users: users,
-                seconds: Vec::new(),
+                seconds: if whole > 0 { vec![second] } else { Vec::new() },
             });
         }
     }
@@ -286,13 +299,18 @@ impl TrialLoad for Iperf3Load {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Measurement, Failure> {
         let begin = start();
+        let processes: Vec<ClientProcess> = self
+            .guests
+            .iter()
+            .map(|_| ClientProcess::default())
+            .collect();
         let ended: Vec<Option<io::Result<Ended>>> = thread::scope(|scope| {
-            let clients = self.guests.iter().map(|own| {
+            let clients = self.guests.iter().zip(&processes).map(|(own, process)| {
                 let client = self.client(own)?;
-                Some(scope.spawn(move || client.run(&self.programs, begin, stop)))
+                Some(scope.spawn(move || client.run(&self.programs, process, begin, stop)))
             });
             let clients: Vec<_> = clients.collect();
-            self.tell(begin, progress, &|| {
+            self.tell(begin, &processes, progress, &|| {
                 clients.iter().flatten().all(|client| client.is_finished())
             });
             let ended = clients

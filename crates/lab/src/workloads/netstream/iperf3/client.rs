@@ -16,6 +16,8 @@ use rookery_monitor::{DriverPrograms, cpu_mask};
 use rookery_workload::netstream::StreamProgram;
 use rustix::thread::sched_setaffinity;
 
+use super::live::ClientProcess;
+
 /// Between two looks whether a client has ended.
 const LOOK: Duration = Duration::from_millis(20);
 /// Beyond its load a client may take so long to connect, and to tell what it measured.
@@ -47,24 +49,28 @@ pub(super) struct Ended {
 }
 
 impl Client<'_> {
-    /// Run it to its end, from `begin` on, as one of `programs`. It is killed when it takes too
-    /// long, or `stop` is set.
+    /// Run it to its end, from `begin` on, as one of `programs`; `process` is then its own. It is
+    /// killed when it takes too long, or `stop` is set.
     ///
     /// # Errors
     /// When it cannot be started or watched.
     pub(super) fn run(
         &self,
         programs: &DriverPrograms,
+        process: &ClientProcess,
         begin: Instant,
         stop: &AtomicBool,
     ) -> io::Result<Ended> {
-        in_netns(self.network, || self.run_here(programs, begin, stop))?
+        in_netns(self.network, || {
+            self.run_here(programs, process, begin, stop)
+        })?
     }
 
     /// The same in the network of the calling thread, which ends with it.
     fn run_here(
         &self,
         programs: &DriverPrograms,
+        process: &ClientProcess,
         begin: Instant,
         stop: &AtomicBool,
     ) -> io::Result<Ended> {
@@ -80,6 +86,7 @@ impl Client<'_> {
             .stderr(Stdio::null())
             .spawn()?;
         programs.add(child.id());
+        process.set(child.id());
         let pipe = child.stdout.take();
         let (said, cpu_us) = thread::scope(|scope| {
             let said = scope.spawn(|| {
