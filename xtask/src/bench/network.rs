@@ -1,23 +1,23 @@
 //! What exchanges cost: streams beside iperf3, requests and responses beside sockperf and qperf.
 //!
 //! All run over the loopback of one network namespace that has no name and goes with the benchmark:
-//! servers on CPU 0, clients on CPU 1. Clients are interleaved in random order, because a machine
-//! drifts; ratios are worth quoting, absolute numbers are of this machine only. A peer that is not
-//! installed is said and left out.
+//! servers on CPU 0, clients on CPU 1. A machine drifts, so that all clients are measured once in each
+//! round, in random order, and compared within it; ratios are worth quoting, absolute numbers are of
+//! this machine only. A peer that is not installed is said and left out.
 
 mod ours;
 mod peers;
+mod rounds;
 
 use std::process::Command;
 
 use rookery_host::in_unnamed_netns;
 
-use super::{
-    driver::quartiles,
-    lamp::{say, shuffle},
-};
+use rounds::{Client, Units, compare};
 
-const USAGE: &str = "usage: cargo xtask bench network [--repeats N] [--seconds S]";
+use super::lamp::say;
+
+const USAGE: &str = "usage: cargo xtask bench network [--rounds N] [--seconds S]";
 /// CPU of servers and CPU of clients.
 const SERVER_CPU: u32 = 0;
 const CLIENT_CPU: u32 = 1;
@@ -37,20 +37,6 @@ struct Sample {
     cost: f64,
 }
 
-/// The samples of one client.
-#[derive(Default)]
-struct Samples {
-    rates: Vec<f64>,
-    costs: Vec<f64>,
-}
-
-impl Samples {
-    fn push(&mut self, sample: Sample) {
-        self.rates.push(sample.rate);
-        self.costs.push(sample.cost);
-    }
-}
-
 /// Run `bench network`.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -62,22 +48,22 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         }
         _ => {}
     }
-    let (mut repeats, mut seconds) = (5, 3);
+    let (mut rounds, mut seconds) = (21, 1);
     for option in words.chunks(2) {
         let number = |text: &str| {
             text.parse()
                 .map_err(|_| format!("`{text}` is no number\n{USAGE}"))
         };
         match option {
-            ["--repeats", text] => repeats = number(text)?,
+            ["--rounds", text] => rounds = number(text)?,
             ["--seconds", text] => seconds = number(text)?,
             _ => return Err(USAGE.to_owned()),
         }
     }
     let measured = in_unnamed_netns(|| {
         up()?;
-        streams(repeats, seconds)?;
-        transactions(repeats, seconds)
+        streams(rounds, seconds)?;
+        transactions(rounds, seconds)
     });
     measured.map_err(|error| format!("no network namespace: {error}"))?
 }
@@ -101,83 +87,48 @@ fn on_cpu(cpu: u32, program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-fn streams(repeats: u32, seconds: u32) -> Result<(), String> {
+fn streams(rounds: u32, seconds: u32) -> Result<(), String> {
     if !peers::is_there("iperf3") {
         return say("streams: there is no iperf3 (apt install iperf3)");
     }
     say(&format!(
-        "streams from CPU {SERVER_CPU} to CPU {CLIENT_CPU} over loopback, {repeats} repeats of \
-         {seconds} s in random order"
+        "streams from CPU {SERVER_CPU} to CPU {CLIENT_CPU} over loopback, {rounds} rounds of \
+         {seconds} s each in random order"
     ))?;
+    let units = Units {
+        rate: ("Mbit/s", 1e-6),
+        cost: "client CPU s/GB",
+    };
     for streams in STREAMS {
-        let title = format!("{streams} streams");
-        compare(
-            &title,
-            ("Mbit/s", 1e-6, "client CPU s/GB"),
-            repeats,
-            ("iperf3", &|| peers::iperf3(streams, seconds)),
-            &|| ours::stream(streams, seconds),
-        )?;
+        let peer = Client::new("iperf3", || peers::iperf3(streams, seconds));
+        let own = Client::new("rookery", || ours::stream(streams, seconds));
+        compare(&format!("{streams} streams"), &units, rounds, &own, &[peer])?;
     }
     Ok(())
 }
 
-fn transactions(repeats: u32, seconds: u32) -> Result<(), String> {
-    let all: [(&str, Measure<'_>); 2] = [
-        ("sockperf", &|| peers::sockperf(seconds)),
-        ("qperf", &|| peers::qperf(seconds)),
-    ];
+fn transactions(rounds: u32, seconds: u32) -> Result<(), String> {
     say(&format!(
-        "requests and responses of {TRANSACTION_BYTES} bytes over one connection; those of rookery \
-         have the head of HTTP beside them"
+        "requests and responses of {TRANSACTION_BYTES} bytes over one connection, {rounds} rounds; \
+         those of rookery have the head of HTTP beside them"
     ))?;
-    for peer in all {
-        if !peers::is_there(peer.0) {
-            say(&format!(
+    let mut there = Vec::new();
+    for peer in [
+        Client::new("sockperf", || peers::sockperf(seconds)),
+        Client::new("qperf", || peers::qperf(seconds)),
+    ] {
+        match peers::is_there(peer.name) {
+            true => there.push(peer),
+            false => say(&format!(
                 "transactions: there is no {0} (apt install {0})",
-                peer.0
-            ))?;
-            continue;
-        }
-        let unit = ("1/s", 1.0, "client CPU us each");
-        let own = || ours::transactions(seconds);
-        compare("transactions", unit, repeats, peer, &own)?;
-    }
-    Ok(())
-}
-
-/// One measurement.
-type Measure<'a> = &'a dyn Fn() -> Result<Sample, String>;
-
-fn compare(
-    title: &str,
-    (unit, scale, cost_unit): (&str, f64, &str),
-    repeats: u32,
-    (name, peer): (&str, Measure<'_>),
-    own: Measure<'_>,
-) -> Result<(), String> {
-    let mut samples = [Samples::default(), Samples::default()];
-    for _ in 0..repeats {
-        let mut order = [(0, peer), (1, own)];
-        shuffle(&mut order);
-        for (place, measure) in order {
-            samples[place].push(measure()?);
+                peer.name
+            ))?,
         }
     }
-    let mut medians = Vec::new();
-    for (name, samples) in [name, "rookery"].iter().zip(&mut samples) {
-        let (rates, costs) = (quartiles(&mut samples.rates), quartiles(&mut samples.costs));
-        let [low, middle, high] = rates.map(|rate| rate * scale);
-        say(&format!(
-            "{title:<12} {name:<9} {middle:9.0} {unit} (quartiles {low:.0} to {high:.0}), {:7.3} \
-             {cost_unit} ({:.3} to {:.3})",
-            costs[1], costs[0], costs[2]
-        ))?;
-        medians.push((middle, costs[1]));
-    }
-    say(&format!(
-        "{title:<12} ratio     {:9.3}, of CPU time {:.3} (median of rookery / median of {name})",
-        medians[1].0 / medians[0].0,
-        medians[1].1 / medians[0].1
-    ))
+    let units = Units {
+        rate: ("1/s", 1.0),
+        cost: "client CPU us each",
+    };
+    let own = Client::new("rookery", || ours::transactions(seconds));
+    compare("transactions", &units, rounds, &own, &there)
 }
