@@ -215,7 +215,7 @@ fn warned(checks: &[&Checked]) -> Vec<String> {
         let count = format::counted(trials.len(), "good trial");
         let what = match checked.check {
             CheckKind::Driver => format!("The load generator warns of itself in {count}"),
-            CheckKind::OtherWork => format!("Other programs were at work in {count}"),
+            CheckKind::OtherWork => format!("Other work went on in {count}"),
             CheckKind::Kernel => {
                 format!("The kernel's counters remark on {count}")
             }
