@@ -199,8 +199,8 @@ impl Place {
         }
     }
 
-    /// Perform a study until a trial of it ends well, at most three times; gives what that run told
-    /// and its export. What kept each other attempt from it is printed.
+    /// Perform a study until a trial of it ends well and none fails, at most three times; gives
+    /// what that run told and its export. What kept each other attempt from it is printed.
     pub(crate) fn done(&self, name: &str, text_of: &str) -> (String, serde_json::Value) {
         self.done_when(name, text_of, |run| done_points(run) > 0)
     }
@@ -229,9 +229,9 @@ impl Place {
                 .expect("rookery starts");
             let told = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
             let run = self.export();
-            let may_starve = attempt < ATTEMPTS && starved(&run);
-            assert!(went_to_its_end(&output) || may_starve, "{told}");
-            if well(&run) {
+            let ended = went_to_its_end(&output);
+            assert!(ended || attempt < ATTEMPTS && starved(&run), "{told}");
+            if ended && well(&run) {
                 return (told, run);
             }
             eprintln!(
