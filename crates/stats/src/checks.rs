@@ -20,9 +20,11 @@ use crate::{
 
 /// Largest distance of a share of the mix from its target, as a share of 1.
 const MIX_LIMIT: f64 = 0.02;
-/// The 99.9 % quantile of the normal distribution: a mix that is drawn right fails the test of
-/// chance once in a thousand trials.
+/// The 99.9 % quantile of the normal distribution: chance alone passes it once in a thousand times.
 pub(crate) const Z_999: f64 = 3.090_232;
+/// Its quantile that chance alone passes once in a million times. A study tests thousands of rows of
+/// mixes that were drawn right, and none of them is to cost it a trial.
+const Z_MILLIONTH: f64 = 4.753_424;
 /// Fewer expected operations are counted together with others.
 const EXPECTED: f64 = 5.0;
 /// Clocks of two nodes may differ by this, s, before it is said.
@@ -59,9 +61,9 @@ impl Remark {
 /// too, so that failures do not bend the mix), `targets` are its shares, which are taken relative
 /// to their sum. Empty = right, or nothing was started.
 ///
-/// A fault where a share is more than two percentage points off and that is no chance (chi-square
-/// at 0.1 %), or where something was started that never should be; a warning where chance alone is
-/// unlikely, but the shares are near.
+/// A fault where a share is more than two percentage points off and chance does not do that once in
+/// a million times (chi-square), or where something was started that never should be; a warning
+/// where chance alone is unlikely (0.1 %), but possible or the shares are near.
 #[must_use]
 pub fn mix(started: &[(&str, u64)], targets: &[f64]) -> Vec<Remark> {
     let all = started.iter().map(|(_, count)| *count as f64).sum::<f64>();
@@ -84,26 +86,29 @@ pub fn mix(started: &[(&str, u64)], targets: &[f64]) -> Vec<Remark> {
     let cells: Vec<(f64, f64)> = rows()
         .map(|(_, count, share)| (count, share * all))
         .collect();
-    if !beyond_chance(cells) {
+    let Some(test) = chi_square(cells).filter(|test| test.is_beyond_chance()) else {
         return Vec::new();
-    }
+    };
     let off = |(_, count, share): &(&str, f64, f64)| (count / all - share).abs();
     let worst = rows().max_by(|a, b| off(a).total_cmp(&off(b)));
     let remark = worst.map(|row| {
         let (name, achieved, target) = (row.0, 100.0 * row.1 / all, 100.0 * row.2);
-        if off(&row) > MIX_LIMIT {
-            Remark::fault(
+        match (off(&row) > MIX_LIMIT, test.is_beyond_doubt()) {
+            (true, true) => Remark::fault(
                 FaultCode::Mix,
                 format!(
                     "`{name}` made up {achieved:.1} % of the mix instead of {target:.1} % (limit 2 \
-                 points)"
+                     points)"
                 ),
-            )
-        } else {
-            Remark::Warning(format!(
+            ),
+            (true, false) => Remark::Warning(format!(
+                "`{name}` made up {achieved:.1} % of the mix instead of {target:.1} %, which chance \
+                 does less than once in a thousand times, but more than once in a million"
+            )),
+            (false, _) => Remark::Warning(format!(
                 "`{name}` made up {achieved:.2} % of the mix instead of {target:.2} %: more than \
                  chance, less than the limit"
-            ))
+            )),
         }
     });
     remark.into_iter().collect()
@@ -129,11 +134,6 @@ pub fn transitions(names: &[&str], counts: &[Vec<u64>], matrix: &[Vec<f64>]) -> 
     remarks.collect()
 }
 
-/// Whether counts differ from what was expected by more than chance.
-fn beyond_chance(cells: Vec<(f64, f64)>) -> bool {
-    chi_square(cells).is_some_and(|test| test.is_beyond_chance())
-}
-
 /// A test of counts against the shares that they should have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChiSquare {
@@ -151,6 +151,19 @@ impl ChiSquare {
     pub fn is_beyond_chance(self) -> bool {
         self.statistic > self.limit
     }
+
+    /// Whether chance alone does that less than once in a million times.
+    fn is_beyond_doubt(self) -> bool {
+        self.statistic > quantile(self.degrees, Z_MILLIONTH)
+    }
+}
+
+/// The quantile of chi-square with `degrees` degrees of freedom where the normal distribution has
+/// `z`, by Wilson and Hilferty, PNAS 17 (1931) 684: k (1 - 2/(9 k) + z sqrt(2/(9 k)))^3. That is at most a tenth too high for
+/// two degrees and more.
+fn quantile(degrees: f64, z: f64) -> f64 {
+    let part = 2.0 / (9.0 * degrees);
+    degrees * (1.0 - part + z * part.sqrt()).powi(3)
 }
 
 /// The test of a row of transitions: how often each operation followed, and the probabilities of
@@ -173,9 +186,8 @@ pub fn transition_test(counts: &[u64], probabilities: &[f64]) -> Option<ChiSquar
     chi_square(cells.collect())
 }
 
-/// Pearson's chi-square of (counted, expected) against its 99.9 % quantile, by Wilson and Hilferty,
-/// PNAS 17 (1931) 684: k (1 - 2/(9 k) + z sqrt(2/(9 k)))^3. Cells that expect fewer than five are
-/// put together.
+/// Pearson's chi-square of (counted, expected) against its 99.9 % quantile. Cells that expect fewer
+/// than five are put together.
 fn chi_square(cells: Vec<(f64, f64)>) -> Option<ChiSquare> {
     let (small, mut large): (Vec<_>, Vec<_>) = cells
         .into_iter()
@@ -192,11 +204,10 @@ fn chi_square(cells: Vec<(f64, f64)>) -> Option<ChiSquare> {
         .iter()
         .map(|(count, expected)| (count - expected).powi(2) / expected)
         .sum();
-    let part = 2.0 / (9.0 * degrees);
     (degrees > 0.0).then(|| ChiSquare {
         statistic,
         degrees,
-        limit: degrees * (1.0 - part + Z_999 * part.sqrt()).powi(3),
+        limit: quantile(degrees, Z_999),
     })
 }
 
@@ -377,6 +388,7 @@ mod tests {
         let texts = [
             of(4_500, 1_000, 4_500),
             of(40_800, 9_900, 49_300),
+            of(60, 10, 30),
             mix(&[("login", 10), ("logout", 1)], &[1.0, 0.0]),
             transitions(
                 &["login", "browse"],
@@ -387,9 +399,26 @@ mod tests {
         insta::assert_snapshot!(texts.map(|remarks| text(&remarks)).concat(), @r#"
         Fault(Fault { code: Mix, text: "`browse` made up 45.0 % of the mix instead of 50.0 % (limit 2 points)" })
         Warning("`login` made up 40.80 % of the mix instead of 40.00 %: more than chance, less than the limit")
+        Warning("`browse` made up 30.0 % of the mix instead of 50.0 %, which chance does less than once in a thousand times, but more than once in a million")
         Fault(Fault { code: Mix, text: "`logout` was started (1 x), which the mix never draws" })
         Fault(Fault { code: Mix, text: "after `browse`: `browse` made up 50.0 % of the mix instead of 90.0 % (limit 2 points)" })
         "#);
+    }
+
+    #[test]
+    fn quantiles_are_a_little_above_those_of_tables() {
+        for (degrees, z, expected) in [
+            (2.0, Z_999, 13.816),
+            (4.0, Z_999, 18.467),
+            (2.0, Z_MILLIONTH, 27.631),
+            (10.0, Z_MILLIONTH, 46.863),
+        ] {
+            let found = quantile(degrees, z);
+            assert!(
+                (1.0..1.1).contains(&(found / expected)),
+                "{degrees}: {found}"
+            );
+        }
     }
 
     #[test]
