@@ -2,6 +2,9 @@
 
 use std::iter::once;
 
+use rookery_cast::index;
+use rookery_stats::RankBounds;
+
 use super::Sample;
 use crate::bench::{
     driver::quartiles,
@@ -82,59 +85,22 @@ fn tell(title: &str, units: &Units, name: &str, samples: &[Sample]) -> Result<()
     ))
 }
 
-/// The median, and where that of all such values is with at least 95 %: `0.970 (0.95 to 0.99)`.
+/// The median, and where that of all such values is with at least 95 %: `0.970 (0.950 to 0.990)`.
 fn median_with_interval(mut values: Vec<f64>) -> String {
     let middle = median(&values);
     values.sort_by(f64::total_cmp);
-    match rank_below_median(values.len()) {
-        Some(rank) => format!(
-            "{middle:.3} ({:.3} to {:.3})",
-            values[rank],
-            values[values.len() - 1 - rank]
-        ),
-        None => format!("{middle:.3} (too few for an interval)"),
+    let bounds = RankBounds::exact(values.len() as u64, 0.5);
+    // Ranks count from 1.
+    let [low, high] = [bounds.low, bounds.high].map(|rank| values.get(index(rank?) - 1));
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{middle:.3} ({low:.3} to {high:.3})"),
+        _ => format!("{middle:.3} (too few for an interval)"),
     }
-}
-
-/// The largest rank, from 0, of sorted values above which the median lies with at least 97.5 %,
-/// whatever their distribution: as many of `count` fair coins fall on one side with at most 2.5 %.
-/// None for fewer than 6 values. For 21 values it is 5.
-fn rank_below_median(count: usize) -> Option<usize> {
-    let all = f64::from(u32::try_from(count).ok()?);
-    // The chance that exactly `heads` of all coins show heads; 0 at first.
-    let mut chance = 0.5_f64.powf(all);
-    let (mut sum, mut rank) = (0.0, None);
-    for heads in 0..count / 2 {
-        sum += chance;
-        if sum > 0.025 {
-            break;
-        }
-        rank = Some(heads);
-        let heads = f64::from(u32::try_from(heads).ok()?);
-        chance *= (all - heads) / (heads + 1.0);
-    }
-    rank
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ranks_are_those_of_the_sign_test() {
-        // From tables of the binomial distribution with 1/2.
-        for (count, rank) in [
-            (5, None),
-            (6, Some(0)),
-            (8, Some(0)),
-            (9, Some(1)),
-            (20, Some(5)),
-            (21, Some(5)),
-            (31, Some(9)),
-        ] {
-            assert_eq!(rank_below_median(count), rank, "{count}");
-        }
-    }
 
     #[test]
     fn an_interval_is_told_of_enough_values() {
