@@ -8,7 +8,7 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::procfs::{ProcessStat, parse_process_stat};
+use crate::procfs::{ProcessStat, parse_process_io, parse_process_stat};
 
 /// A process for certain: numbers are used again, number and start time together are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -83,8 +83,7 @@ pub fn process_stat(pid: u32) -> Option<ProcessStat> {
 #[must_use]
 pub fn process_read_bytes(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
-    let bytes = text.lines().find_map(|line| line.strip_prefix("rchar:"))?;
-    bytes.trim().parse().ok()
+    parse_process_io(&text, "rchar:")
 }
 
 /// Numbers of all processes.

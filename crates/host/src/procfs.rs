@@ -75,6 +75,12 @@ pub fn parse_program_name(text: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
+/// A number of the text of `/proc/PID/io`; `key` ends with its colon.
+pub(crate) fn parse_process_io(text: &str, key: &str) -> Option<u64> {
+    let number = text.lines().find_map(|line| line.strip_prefix(key))?;
+    number.trim().parse().ok()
+}
+
 /// Memory of the host, from `/proc/meminfo`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostMemory {

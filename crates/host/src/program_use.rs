@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::procfs::{ProcessStat, parse_process_stat, parse_program_name};
+use crate::procfs::{ProcessStat, parse_process_io, parse_process_stat, parse_program_name};
 
 /// Most processes that one look reads.
 const MOST_PROCESSES: usize = 32_768;
@@ -150,11 +150,8 @@ impl ProgramWatch {
     /// Bytes that a process had moved from and to disks; 0 where that is not ours to read.
     fn disk_bytes(&self, pid: u32) -> u64 {
         let text = fs::read_to_string(self.proc.join(format!("{pid}/io"))).unwrap_or_default();
-        let field = |key: &str| {
-            let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-            line.trim().parse::<u64>().ok()
-        };
-        let [read, written] = ["read_bytes:", "write_bytes:"].map(|key| field(key).unwrap_or(0));
+        let [read, written] =
+            ["read_bytes:", "write_bytes:"].map(|key| parse_process_io(&text, key).unwrap_or(0));
         read.saturating_add(written)
     }
 }
