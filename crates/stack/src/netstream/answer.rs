@@ -6,66 +6,79 @@ use rookery_cast::index;
 
 /// A piece of an answer: what iperf3 writes at a time. It stays in the cache of a CPU.
 const PIECE_BYTES: usize = 128 * 1024;
+/// Every byte of content.
+const CONTENT: u8 = b'x';
 
 /// What answers of an exchange consist of.
 pub(super) struct Piece(Box<[u8]>);
 
 impl Piece {
     pub(super) fn new() -> Self {
-        Self(vec![b'x'; PIECE_BYTES].into_boxed_slice())
+        Self(vec![CONTENT; PIECE_BYTES].into_boxed_slice())
     }
 
-    /// Send `head` and so many bytes of content; the first of them leave together with the head.
+    /// Send `first` and so many bytes of content, in as few calls as the stream allows.
     ///
     /// # Errors
     /// When the stream takes no more.
     pub(super) fn send(
         &self,
         stream: &mut impl Write,
-        mut head: &[u8],
-        answer_bytes: u32,
+        mut first: &[u8],
+        mut left: usize,
     ) -> io::Result<()> {
-        let mut left = index(answer_bytes.into());
-        while !head.is_empty() || left > 0 {
-            let part = &self.0[..left.min(PIECE_BYTES)];
-            let sent = match stream.write_vectored(&[IoSlice::new(head), IoSlice::new(part)]) {
+        while !first.is_empty() || left > 0 {
+            let written = match left {
+                // The kernel takes one buffer with less work than two.
+                0 => stream.write(first),
+                _ => {
+                    let part = &self.0[..left.min(PIECE_BYTES)];
+                    stream.write_vectored(&[IoSlice::new(first), IoSlice::new(part)])
+                }
+            };
+            let sent = match written {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(sent) => sent,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            let of_head = sent.min(head.len());
-            head = &head[of_head..];
-            left -= sent - of_head;
+            let of_first = sent.min(first.len());
+            first = &first[of_first..];
+            left -= sent - of_first;
         }
         Ok(())
     }
 }
 
-/// The head of an exchange's answers, made anew where they change their size.
+/// The begin of an exchange's answers, made anew where they change their size: a small answer is
+/// all of it.
 #[derive(Debug, Default)]
-pub(super) struct ExchangeHead {
+pub(super) struct AnswerBegin {
     answer_bytes: u32,
     is_last: bool,
-    head: Vec<u8>,
+    /// The head and the first bytes of the content.
+    begin: Vec<u8>,
 }
 
-impl ExchangeHead {
-    /// The head of an answer with so much content.
-    pub(super) fn of(&mut self, answer_bytes: u32, is_last: bool) -> &[u8] {
-        if self.answer_bytes != answer_bytes || self.is_last != is_last || self.head.is_empty() {
+impl AnswerBegin {
+    /// Most content in it.
+    const MOST_CONTENT: usize = 4096;
+
+    /// The begin of an answer with so much content, and how many bytes of content are not in it.
+    pub(super) fn of(&mut self, answer_bytes: u32, is_last: bool) -> (&[u8], usize) {
+        let all = index(answer_bytes.into());
+        let inside = all.min(Self::MOST_CONTENT);
+        if self.answer_bytes != answer_bytes || self.is_last != is_last || self.begin.is_empty() {
+            let content = "application/octet-stream";
+            let mut begin = head("200 OK", content, answer_bytes.into(), is_last);
+            begin.resize(begin.len() + inside, CONTENT);
             *self = Self {
                 answer_bytes,
                 is_last,
-                head: head(
-                    "200 OK",
-                    "application/octet-stream",
-                    answer_bytes.into(),
-                    is_last,
-                ),
+                begin,
             };
         }
-        &self.head
+        (&self.begin, all - inside)
     }
 }
 
@@ -114,23 +127,29 @@ mod tests {
         }
     }
 
-    fn sent(head: &[u8], answer_bytes: u32, at_a_time: usize) -> Vec<u8> {
+    fn sent(first: &[u8], left: usize, at_a_time: usize) -> Vec<u8> {
         let mut stream = Slow {
             taken: Vec::new(),
             at_a_time,
             interrupted: false,
         };
-        let send = Piece::new().send(&mut stream, head, answer_bytes);
+        let send = Piece::new().send(&mut stream, first, left);
         send.expect("all is taken in the end");
         stream.taken
     }
 
     #[test]
     fn answers_are_sent_to_the_byte_however_little_is_taken_at_a_time() {
-        for (answer_bytes, at_a_time) in [(1, 1), (7, 3), (300_000, 100_000), (262_144, 1 << 20)] {
-            let sent = sent(b"head", answer_bytes, at_a_time);
-            assert_eq!(sent.len(), 4 + answer_bytes as usize);
-            assert!(sent.starts_with(b"head") && sent[4..].iter().all(|byte| *byte == b'x'));
+        for (left, at_a_time) in [
+            (0, 3),
+            (1, 1),
+            (7, 3),
+            (300_000, 100_000),
+            (262_144, 1 << 20),
+        ] {
+            let sent = sent(b"head", left, at_a_time);
+            assert_eq!(sent.len(), 4 + left);
+            assert!(sent.starts_with(b"head") && sent[4..].iter().all(|byte| *byte == CONTENT));
         }
     }
 
@@ -144,17 +163,25 @@ mod tests {
     }
 
     #[test]
-    fn heads_follow_the_size_and_the_end() {
-        let mut heads = ExchangeHead::default();
+    fn begins_follow_the_size_and_the_end() {
+        let mut answers = AnswerBegin::default();
         let plain = "HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\n\
-                     content-length: 5\r\n\r\n";
-        assert_eq!(heads.of(5, false), plain.as_bytes());
-        assert_eq!(heads.of(5, false), plain.as_bytes());
-        let of = |heads: &mut ExchangeHead, bytes, is_last| {
-            String::from_utf8_lossy(heads.of(bytes, is_last)).into_owned()
+                     content-length: 5\r\n\r\nxxxxx";
+        assert_eq!(answers.of(5, false), (plain.as_bytes(), 0));
+        assert_eq!(answers.of(5, false), (plain.as_bytes(), 0));
+        let mut of = |bytes, is_last| {
+            let (begin, left) = answers.of(bytes, is_last);
+            (String::from_utf8_lossy(begin).into_owned(), left)
         };
-        assert!(of(&mut heads, 6, false).contains("content-length: 6\r\n\r\n"));
-        assert!(of(&mut heads, 6, true).contains("content-length: 6\r\nconnection: close\r\n\r\n"));
+        let (begin, left) = of(6, false);
+        assert!(begin.ends_with("content-length: 6\r\n\r\nxxxxxx") && left == 0);
+        let (begin, left) = of(6, true);
+        assert!(begin.ends_with("content-length: 6\r\nconnection: close\r\n\r\nxxxxxx"));
+        assert_eq!(left, 0);
+        let (begin, left) = of(5000, false);
+        assert_eq!(left, 5000 - 4096);
+        assert!(begin.contains("content-length: 5000\r\n"));
+        assert!(begin.ends_with(&"x".repeat(4096)) && !begin.ends_with(&"x".repeat(4097)));
         assert!(text("404 Not Found", "no\n", false).ends_with(b"length: 3\r\n\r\nno\n"));
     }
 }

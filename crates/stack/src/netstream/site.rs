@@ -10,7 +10,7 @@ use rookery_workload::netstream::{ExchangeSize, receipt};
 
 use super::{
     Counts, Partner,
-    answer::{ExchangeHead, Piece, text},
+    answer::{AnswerBegin, Piece, text},
     fetch::{Fetcher, Line},
     request::Wanted,
 };
@@ -27,7 +27,7 @@ pub(super) struct ExchangeSite {
 /// What the answers of one connection need beside the site.
 #[derive(Default)]
 pub(super) struct Answering {
-    head: ExchangeHead,
+    begin: AnswerBegin,
     /// The connection to the partner.
     line: Option<Line>,
 }
@@ -66,8 +66,8 @@ impl ExchangeSite {
                 // Before it is sent: what a client received must have been counted.
                 self.answers.fetch_add(1, Relaxed);
                 self.bytes.fetch_add(bytes.into(), Relaxed);
-                let head = answering.head.of(bytes, is_last);
-                return self.piece.send(&mut stream, head, bytes);
+                let (begin, left) = answering.begin.of(bytes, is_last);
+                return self.piece.send(&mut stream, begin, left);
             }
             Wanted::Fetch => self.fetch(answering),
             Wanted::Health => ("200 OK", "ok\n".to_owned()),

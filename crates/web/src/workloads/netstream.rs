@@ -67,13 +67,30 @@ impl NetstreamScript {
 #[derive(Debug)]
 pub(crate) struct ExchangeSite {
     script: NetstreamScript,
+    /// What each exchange asks for.
+    target: Vec<u8>,
+    /// What the answer must be, where that is more than so many bytes.
+    receipt: Option<String>,
     record: RefCell<NetstreamRecord>,
 }
 
 impl ExchangeSite {
     pub(crate) fn new(script: NetstreamScript) -> Self {
+        let mut target = Vec::new();
+        let receipt = match script.receiver {
+            Receiver::Driver => {
+                exchange_target(&mut target, script.size);
+                None
+            }
+            Receiver::Guest => {
+                target.extend_from_slice(FETCH_PATH.as_bytes());
+                Some(receipt(script.size.answer_bytes))
+            }
+        };
         Self {
             script,
+            target,
+            receipt,
             record: RefCell::default(),
         }
     }
@@ -175,27 +192,21 @@ impl UserScript for Exchanger {
     }
 
     async fn act(&mut self, client: &mut Client) -> Result<(), Failed> {
+        let site = &*self.site;
         let NetstreamScript {
             size,
             connection,
             receiver,
-        } = self.site.script;
-        let receipt = match receiver {
-            Receiver::Driver => None,
-            Receiver::Guest => Some(receipt(size.answer_bytes)),
-        };
-        let kept = receipt.is_some() || size.answer_bytes <= MOST_KEPT;
+        } = site.script;
+        let kept = site.receipt.is_some() || size.answer_bytes <= MOST_KEPT;
         let ask = Ask {
-            target: |out: &mut Vec<u8>| match receiver {
-                Receiver::Driver => exchange_target(out, size),
-                Receiver::Guest => out.extend_from_slice(FETCH_PATH.as_bytes()),
-            },
+            target: |out: &mut Vec<u8>| out.extend_from_slice(&site.target),
             // Sent once only: a second one would be a second answer.
             repeatable: false,
             keep: if kept { Keep::Body } else { Keep::Length },
         };
         let judge = |body: &[u8]| {
-            let whole = match &receipt {
+            let whole = match &site.receipt {
                 Some(receipt) => body == receipt.as_bytes(),
                 None => !kept || body.len() == size.answer_bytes as usize,
             };
@@ -210,7 +221,7 @@ impl UserScript for Exchanger {
         if connection == ConnectionUse::New && receiver == Receiver::Driver {
             client.disconnect();
         }
-        let mut record = self.site.record.borrow_mut();
+        let mut record = site.record.borrow_mut();
         match answer {
             Ok(((), time)) => {
                 record.received(size, ended.saturating_sub(time), ended, window);

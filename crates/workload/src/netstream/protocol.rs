@@ -1,8 +1,6 @@
 //! The contract between connections and server: HTTP/1.1, so that any client and proxy can take
 //! part.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 
 /// Answers 200 while the server is healthy.
@@ -80,10 +78,8 @@ impl StreamProgram {
 
 /// Appends the target of an exchange.
 pub fn exchange_target(out: &mut Vec<u8>, size: ExchangeSize) {
-    let mut text = String::new();
-    // Writing to a string does not fail.
-    let _ = write!(text, "{EXCHANGE_PATH}?answer={}", size.answer_bytes);
-    out.extend_from_slice(text.as_bytes());
+    let needed = format!("{EXCHANGE_PATH}?answer={}", size.answer_bytes);
+    out.extend_from_slice(needed.as_bytes());
     if size.pad_bytes > 0 {
         out.extend_from_slice(b"&pad=");
         out.resize(out.len() + size.pad_bytes as usize, b'x');
