@@ -49,7 +49,8 @@ fn checks(steps: &mut Steps) -> Result<(), String> {
     // All of them, that one run shows all that fails.
     let tests = [&tests[..], &["--no-fail-fast"]].concat();
     steps.tests("tests", &tests, &environment())?;
-    steps.own("fuzz", || crate::fuzz::run(&[]))?;
+    // Half of what a run by hand gives each target.
+    steps.own("fuzz", || crate::fuzz::run(&["--seconds", "5"]))?;
     let program = crate::root::target().join("debug/rookery");
     let templates = crate::root::target().join("tmp/templates");
     let with = [
