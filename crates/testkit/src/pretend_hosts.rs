@@ -218,6 +218,11 @@ impl PretendHosts {
         self.controller.run(&["bash", "-c", &script]);
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.hosts.len()
+    }
+
     /// `[[host]]` of a pretend host, with more keys.
     pub fn entry(&self, number: usize, more: &str) -> String {
         format!(

@@ -3,7 +3,9 @@
 
 use std::{
     collections::BTreeMap,
+    fs,
     io::{BufRead as _, BufReader},
+    path::Path,
     process::{Child, Command, Output, Stdio},
     thread::sleep,
     time::{Duration, Instant},
@@ -13,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::hosts::PretendHosts;
-use crate::common::{Place, assert_host_as, code, host_state, root_tests, text};
+use crate::common::{Place, assert_host_as, code, host_state, root_tests, stripped_program, text};
 
 /// How long anything here may take to happen.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -68,6 +70,17 @@ pub(super) fn on_hosts_beside<T>(
     assert_host_as(&before);
 }
 
+/// The directory of a host has the program.
+fn have_program(directory: &Path) {
+    fs::create_dir_all(directory).expect("made");
+    let there = directory.join("rookery");
+    if !there.exists() {
+        fs::hard_link(stripped_program(), &there)
+            .or_else(|_| fs::copy(stripped_program(), &there).map(drop))
+            .expect("linked or copied");
+    }
+}
+
 /// A hosts file of all pretend hosts.
 pub(super) fn all(hosts: &PretendHosts<'_>) -> String {
     hosts.file_of_all()
@@ -89,7 +102,14 @@ impl Fleet<'_> {
         self.hosts.rookery(&[&["run", &study], &files[..]].concat())
     }
 
+    /// Bring the hosts of a file up. The program lies there already: other tests look at how it is
+    /// copied, which takes seconds for each.
     pub(super) fn up(&self, file: &str) {
+        let named = fs::read_to_string(file).expect("a hosts file");
+        let hosts = (0..self.hosts.count()).map(|number| self.hosts.directory(number));
+        hosts
+            .filter(|directory| named.contains(&format!("\"{}\"", directory.display())))
+            .for_each(|directory| have_program(&directory));
         let up = self.hosts.rookery(&["fleet", "up", file]);
         assert_eq!(code(&up), 0, "{}", text(&up.stderr));
     }
