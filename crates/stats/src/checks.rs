@@ -159,8 +159,8 @@ impl ChiSquare {
 }
 
 /// The quantile of chi-square with `degrees` degrees of freedom where the normal distribution has
-/// `z`, by Wilson and Hilferty, PNAS 17 (1931) 684: k (1 - 2/(9 k) + z sqrt(2/(9 k)))^3. That is at most a tenth too high for
-/// two degrees and more.
+/// `z`, by Wilson and Hilferty, PNAS 17 (1931) 684: k (1 - 2/(9 k) + z sqrt(2/(9 k)))^3. That is at
+/// most a tenth too high for two degrees and more.
 fn quantile(degrees: f64, z: f64) -> f64 {
     let part = 2.0 / (9.0 * degrees);
     degrees * (1.0 - part + z * part.sqrt()).powi(3)
