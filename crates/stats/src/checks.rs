@@ -22,8 +22,8 @@ use crate::{
 const MIX_LIMIT: f64 = 0.02;
 /// The 99.9 % quantile of the normal distribution: chance alone passes it once in a thousand times.
 pub(crate) const Z_999: f64 = 3.090_232;
-/// Its quantile that chance alone passes once in a million times. A study tests thousands of rows of
-/// mixes that were drawn right, and none of them is to cost it a trial.
+/// Its quantile that chance alone passes once in a million times. A study tests thousands of rows
+/// of mixes that were drawn right, and none of them is to cost it a trial.
 const Z_MILLIONTH: f64 = 4.753_424;
 /// Fewer expected operations are counted together with others.
 const EXPECTED: f64 = 5.0;
@@ -102,8 +102,8 @@ pub fn mix(started: &[(&str, u64)], targets: &[f64]) -> Vec<Remark> {
                 ),
             ),
             (true, false) => Remark::Warning(format!(
-                "`{name}` made up {achieved:.1} % of the mix instead of {target:.1} %, which chance \
-                 does less than once in a thousand times, but more than once in a million"
+                "`{name}` made up {achieved:.1} % of the mix instead of {target:.1} %, which \
+                 chance does less than once in a thousand times, but more than once in a million"
             )),
             (false, _) => Remark::Warning(format!(
                 "`{name}` made up {achieved:.2} % of the mix instead of {target:.2} %: more than \
