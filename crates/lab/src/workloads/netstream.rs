@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use rookery_cast::index;
 use rookery_monitor::Observations;
 use rookery_stack::NetstreamStack;
-use rookery_stats::{KernelCount, KernelCounter, Measurement, ResourceSample, mean_in_window};
+use rookery_stats::{
+    KernelCount, KernelCounter, Measurement, OtherWork, ResourceSample, mean_in_window,
+};
 use rookery_web::{Limits, Script, workloads::netstream::NetstreamScript};
 use rookery_workload::{
     Window,
@@ -58,7 +60,7 @@ fn users(request: &LoadRequest<'_>, stack: &dyn NetstreamStack) -> Users {
 /// Put CPU time and segments sent again inside the window beside the counters of each guest: its
 /// own, of the CPU time of `partners` (the guests that sent what these received) its part by what
 /// it received, and of that of driver and host its part of what all groups of the trial did,
-/// `received_bytes`.
+/// `received_bytes`. What a hypervisor took of the host's CPUs the host did not spend.
 pub(super) fn attach(
     measurement: &mut Measurement,
     partners: &[String],
@@ -72,11 +74,16 @@ pub(super) fn attach(
         times(&seen.resources, "driver", &window),
         times(&seen.resources, "host", &window),
     );
-    let (Some(driver), Some(host)) = (driver, host) else {
+    let (Some(driver), Some(busy)) = (driver, host) else {
         return;
     };
+    let length_s = window.end_s - window.start_s;
+    let host = busy.whole - length_s * taken_cores(seen, &window);
     let partners = together(&seen.resources, partners, &window);
-    let host_times = host_times(&seen.kernel, window.end_s - window.start_s);
+    let host_times = host_times(&seen.kernel, length_s).map(|times| match busy.whole {
+        busy if busy > 0.0 => times.scaled(host / busy),
+        _ => times,
+    });
     let parts = received_parts(measurement);
     let of_group = self::received_bytes(measurement) / received_bytes;
     for (guest, part) in measurement.guests.iter_mut().zip(parts) {
@@ -87,11 +94,21 @@ pub(super) fn attach(
                 guest: own,
                 partner: partners.map(|partners| share(partners, part)),
                 driver: share(driver, part_of_all),
-                host: part_of_all * host.whole,
+                host: part_of_all * host,
                 host_times: host_times.map(|times| times.scaled(part_of_all)),
             });
         }
     }
+}
+
+/// Cores that a hypervisor took while they were busy. The kernel tells what was taken of all, also
+/// of CPUs that were idle and would have begun to work; no more of it was busy time than what
+/// guests and driver did not spend themselves.
+fn taken_cores(seen: &Observations, window: &Window) -> f64 {
+    let others = OtherWork::from_samples(&seen.resources, window);
+    others.map_or(0.0, |others| {
+        others.cores - others.without_stolen(&seen.kernel, window).cores
+    })
 }
 
 /// What all guests received, bytes.
@@ -271,8 +288,8 @@ mod tests {
     }
 
     /// CPU time of g1, of the driver and of the host that counts for g1 when all groups received
-    /// so much.
-    fn of_first(received_bytes: f64) -> [f64; 3] {
+    /// so much, and a hypervisor took so many seconds of the host's CPUs.
+    fn of_first(received_bytes: f64, stolen_s: u64) -> [f64; 3] {
         let sample = |subject: &str, cpu_cores: f64, at_s: f64| ResourceSample {
             subject: subject.to_owned(),
             at_s,
@@ -291,6 +308,11 @@ mod tests {
                     [1.0, 5.0, 9.0].map(|at_s| sample(subject, *cores, at_s))
                 })
                 .collect(),
+            kernel: vec![KernelCount {
+                scope: "cpu 0".to_owned(),
+                counter: KernelCounter::Stolen,
+                count: stolen_s * 1_000_000,
+            }],
             ..Observations::default()
         };
         let mut measurement = measured();
@@ -306,7 +328,14 @@ mod tests {
 
     #[test]
     fn a_guest_has_its_part_of_driver_and_host() {
-        assert_eq!(of_first(4e9), [1.0, 1.0, 3.0]);
+        assert_eq!(of_first(4e9, 0), [1.0, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn what_a_hypervisor_took_the_host_did_not_spend() {
+        assert_eq!(of_first(4e9, 2), [1.0, 1.0, 2.5]);
+        // Guests and driver spent 8 s of the 12: no more than 4 can have been taken of them.
+        assert_eq!(of_first(4e9, 9), [1.0, 1.0, 2.0]);
     }
 
     #[test]
@@ -334,6 +363,6 @@ mod tests {
 
     #[test]
     fn groups_of_a_trial_share_driver_and_host() {
-        assert_eq!(of_first(8e9), [1.0, 0.5, 1.5]);
+        assert_eq!(of_first(8e9, 0), [1.0, 0.5, 1.5]);
     }
 }

@@ -75,8 +75,9 @@ pub(super) fn figure(analysis: &Analysis) -> Option<Figure> {
         caption: "Above: content of answers, or exchanges where answers are small; means with \
                   their 95 % interval, or the range of two repeats. Beneath: CPU time of the host, \
                   of the guest, of another guest where that sends to it, of the driver, and \
-                  elsewhere: interrupts that are charged to no program, and other work. Together \
-                  they are what the host spent."
+                  elsewhere: interrupts and waking idle CPUs, which no program is charged with, \
+                  and other work. Together they are what the host spent, without what a \
+                  hypervisor took."
             .to_owned(),
         panels,
         remarks: orders(analysis, &groups),

@@ -37,7 +37,8 @@ fn ends_against_host(host: f64, elsewhere: f64) -> Option<String> {
         let ends = host - elsewhere;
         let percent = 100.0 * share;
         let why = if share > 0.0 {
-            "interrupts that are charged to no program, and other work, have the rest"
+            "interrupts and waking idle CPUs, which no program is charged with, and other work \
+             have the rest"
         } else {
             "they were sampled at other moments than the host"
         };
@@ -109,7 +110,8 @@ mod tests {
             spent(1.5, 2.0),
             [
                 "guests and driver spent 1.50 of the 2.00 s of CPU time of the host (25 % went elsewhere): \
-                 interrupts that are charged to no program, and other work, have the rest"
+                 interrupts and waking idle CPUs, which no program is charged with, and other work \
+                 have the rest"
             ]
         );
         let more = spent(2.2, 2.5);

@@ -89,12 +89,13 @@ pub(super) static METRICS: [Metric; 24] = [
         "elsewhere_cpu_s_per_gb",
         "s/GB",
         "CPU time of the host for each 10^9 bytes of content that neither guests nor driver spent: \
-         interrupts that are charged to no program, and other work.",
+         interrupts and waking idle CPUs, which no program is charged with, and other work.",
     ),
     Metric::lower(
         "host_cpu_s_per_gb",
         "s/GB",
-        "CPU time of the whole host for each 10^9 bytes of content: guests, driver and elsewhere.",
+        "CPU time of the whole host for each 10^9 bytes of content: guests, driver and elsewhere, \
+         without what a hypervisor took.",
     ),
     Metric::lower(
         "guest_cpu_s_per_million",
