@@ -11,7 +11,10 @@ use std::{
 
 use crate::{
     label::{Label, guest_netns, run_name},
-    link::{AskedLink, EndSettings, LinkLines, Side, apply, bridges, leave_out_filters, run_batch},
+    link::{
+        AskedLink, EndSettings, LinkLines, Side, apply, bridges, leave_out_filters, route_onward,
+        run_batch,
+    },
 };
 use rookery_host::{Host, in_netns, make_netns, remove_netns};
 use rookery_study::LinkShape;
@@ -50,8 +53,8 @@ fn reuse_ports() -> io::Result<()> {
     }
 }
 
-/// Make a guest's namespace and link it to the bridge. A bridge that somebody took away is made
-/// again. On an error nothing is left.
+/// Make a guest's namespace and link it to the bridge, or to the lab's routes. A bridge that
+/// somebody took away is made again. On an error nothing is left.
 ///
 /// # Errors
 /// When the namespace or the link cannot be made.
@@ -105,8 +108,11 @@ pub(crate) fn attach(
         }
         in_lab(&lines.join)
     });
-    let done =
-        joined.and_then(|()| in_netns(Some(lab), || set(Side::Lab(number))).and_then(|done| done));
+    let finish = || {
+        route_onward(host, asked.shape, number)?;
+        set(Side::Lab(number))
+    };
+    let done = joined.and_then(|()| in_netns(Some(lab), finish).and_then(|done| done));
     if done.is_err() {
         let _ = remove_netns(&name);
     }

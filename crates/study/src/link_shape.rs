@@ -91,10 +91,12 @@ pub enum LinkDevice {
     Ipvlan,
     /// A tunnel through such a pair.
     Vxlan,
+    /// One end of a pair to whose other end the lab routes, without the bridge.
+    Routed,
 }
 
 impl LinkDevice {
-    /// Its name, as `ip` knows it.
+    /// Its name, as studies have it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -102,14 +104,32 @@ impl LinkDevice {
             Self::Macvlan => "macvlan",
             Self::Ipvlan => "ipvlan",
             Self::Vxlan => "vxlan",
+            Self::Routed => "routed",
         }
+    }
+
+    /// The kind of the guest's interface, as `ip` knows it.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Veth | Self::Routed => "veth",
+            Self::Macvlan => "macvlan",
+            Self::Ipvlan => "ipvlan",
+            Self::Vxlan => "vxlan",
+        }
+    }
+
+    /// Whether the guest's interface is the end of the pair itself, and nothing lies on it.
+    #[must_use]
+    pub fn is_pair_end(self) -> bool {
+        self.kind() == "veth"
     }
 
     /// The largest MTU that it can have, bytes.
     #[must_use]
     pub fn most_mtu(self) -> u32 {
         match self {
-            Self::Veth | Self::Macvlan | Self::Ipvlan => MOST_MTU,
+            Self::Veth | Self::Macvlan | Self::Ipvlan | Self::Routed => MOST_MTU,
             Self::Vxlan => MOST_MTU - VXLAN_OVERHEAD,
         }
     }
@@ -313,6 +333,11 @@ impl Named for DeviceName {
             "vxlan",
             Self::Link(LinkDevice::Vxlan),
             "a tunnel through such a pair; containers",
+        ),
+        (
+            "routed",
+            Self::Link(LinkDevice::Routed),
+            "such a pair whose other end the lab routes to, without the bridge; containers",
         ),
         (
             "virtio",

@@ -98,8 +98,9 @@ fn missing_for_link(asked: AskedLink<'_>) -> Vec<Lack> {
                 "a {device} link such as [network] asks for cannot be made: {}",
                 first_words(&error)
             );
+            let kind = link.device.kind();
             let help = format!(
-                "load what is refused (modprobe {device}; for delay and loss modprobe sch_netem), \
+                "load what is refused (modprobe {kind}; for delay and loss modprobe sch_netem), \
                  build a kernel that has it, or write `device = \"veth\"` in [network] without \
                  these settings (no Linux up to 6.18 gathers packets on such links: of machines it \
                  does)"

@@ -9,6 +9,8 @@ use super::{BACK_END_BRIDGE, BRIDGE};
 
 /// The lab's side, where the driver is.
 pub(crate) const LAB_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
+/// The network of a lab's side and its guests.
+pub(crate) const LAB_NETWORK: &str = "10.77.0.0/16";
 /// The largest number of a guest: the address block, less the lab's own part. A Linux bridge takes
 /// 1023 ports.
 const LAST_NUMBER: u16 = 1023;

@@ -4,12 +4,15 @@ use std::{path::Path, time::Duration};
 
 use rookery_cast::{low_u32, truncate_u64};
 use rookery_host::{Host, Invocation, format_cpu_list, in_netns};
-use rookery_study::{BackEnd, Impairment, LinkShape, Named as _, RateLimit, RateQueue, plain_rate};
+use rookery_study::{
+    BackEnd, Impairment, LinkDevice, LinkShape, Named as _, RateLimit, RateQueue, plain_rate,
+};
 use serde::Deserialize;
 
 use super::{
-    BACK_END_BRIDGE, BACK_END_DEVICE, BRIDGE, GUEST_DEVICE, bridge_filters,
-    lines::back_end_port,
+    BACK_END_BRIDGE, BACK_END_DEVICE, BRIDGE, GUEST_DEVICE, bridge_filters, guest_address,
+    lines::{back_end_port, port},
+    onward::routes_onward,
     packet_cpus::{Direction, placed},
     settings::{AskedLink, EndDevices, Side},
 };
@@ -43,6 +46,13 @@ pub(super) struct Device {
 struct Info {
     #[serde(default)]
     info_kind: String,
+}
+
+/// A route as `ip -json route` shows it.
+#[derive(Deserialize)]
+struct Route {
+    #[serde(default)]
+    dev: String,
 }
 
 /// A queueing discipline as `tc -json` shows it.
@@ -90,15 +100,17 @@ pub(crate) fn readings(
         InForce::new(
             "network.device",
             shape.device.name(),
-            find(&inside, GUEST_DEVICE).map_or("", |device| &device.linkinfo.info_kind),
+            device_in_force(host, place, &inside, &outside),
         ),
         InForce::new(
             "network.mtu",
             shape.mtu.to_string(),
             both(mtu_of(&inside, GUEST_DEVICE), mtu_of(&outside, far.first())),
         ),
-        bridge_reading(shape.bridge_mtu, &outside),
     ];
+    if shape.device != LinkDevice::Routed {
+        readings.push(bridge_reading(shape.bridge_mtu, &outside));
+    }
     readings.extend(filter_reading(place.lab));
     if shape.back_end == BackEnd::Separate {
         let has_interface = find(&inside, BACK_END_DEVICE).is_some();
@@ -139,6 +151,38 @@ pub(crate) fn readings(
         }));
     }
     readings
+}
+
+/// The guest's interface is of this kind; a pair whose other end is no port of a bridge is routed
+/// where the lab has a route to it and sends on what comes from there.
+fn device_in_force(
+    host: &dyn Host,
+    place: &LinkPlace<'_>,
+    inside: &[Device],
+    outside: &[Device],
+) -> String {
+    let kind = find(inside, GUEST_DEVICE).map_or("", |device| &device.linkinfo.info_kind);
+    let end = port(LinkDevice::Routed, place.number);
+    let is_free = find(outside, &end).is_some_and(|device| device.master.is_empty());
+    let is_routed = kind == LinkDevice::Routed.kind()
+        && is_free
+        && has_route(host, place, &end)
+        && in_netns(Some(place.lab), || routes_onward(place.number)).unwrap_or(false);
+    match is_routed {
+        true => LinkDevice::Routed.name().to_owned(),
+        false => kind.to_owned(),
+    }
+}
+
+/// Whether the lab's route to a guest leads over this interface.
+fn has_route(host: &dyn Host, place: &LinkPlace<'_>, device: &str) -> bool {
+    let Ok(address) = guest_address(place.number) else {
+        return false;
+    };
+    let asked = ["-json", "route", "get", &address.to_string()].map(str::to_owned);
+    let said = said_in(host, Some(place.lab), Invocation::new("ip").args(asked));
+    let routes: Vec<Route> = serde_json::from_str(&said).unwrap_or_default();
+    routes.iter().any(|route| route.dev == device)
 }
 
 /// How many packets an interface gathers, as `ethtool -c` says it; `None` where it does not.

@@ -6,7 +6,7 @@ use rookery_study::{BackEnd, LinkDevice, LinkShape, VXLAN_OVERHEAD};
 
 use super::{
     BACK_END_BRIDGE, BACK_END_DEVICE, BRIDGE, GUEST_DEVICE, LOWER_DEVICE,
-    base::{back_end_address, guest_address},
+    base::{LAB_ADDRESS, LAB_NETWORK, back_end_address, guest_address},
 };
 
 /// The port of VXLAN (RFC 7348, section 8).
@@ -19,7 +19,7 @@ pub(crate) struct LinkLines {
     pub(crate) inside: String,
     /// In the lab's: what is on the other end.
     pub(crate) outside: String,
-    /// In the lab's: that end becomes a port of the bridge.
+    /// In the lab's: that end becomes a port of the bridge, or a route leads to it.
     pub(crate) join: String,
 }
 
@@ -33,12 +33,12 @@ impl LinkLines {
         let address = guest_address(number)?;
         let mtu = shape.mtu;
         let pair_mtu = match shape.device {
-            LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan => mtu,
+            LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan | LinkDevice::Routed => mtu,
             LinkDevice::Vxlan => mtu + VXLAN_OVERHEAD,
         };
-        let near = match shape.device {
-            LinkDevice::Veth => GUEST_DEVICE,
-            LinkDevice::Macvlan | LinkDevice::Ipvlan | LinkDevice::Vxlan => LOWER_DEVICE,
+        let near = match shape.device.is_pair_end() {
+            true => GUEST_DEVICE,
+            false => LOWER_DEVICE,
         };
         let pair = format!(
             "link add {near} mtu {pair_mtu} type veth peer name v{number} mtu {pair_mtu} netns {lab}\n"
@@ -50,7 +50,7 @@ impl LinkLines {
             )
         };
         let (above, outside) = match shape.device {
-            LinkDevice::Veth => (String::new(), String::new()),
+            LinkDevice::Veth | LinkDevice::Routed => (String::new(), String::new()),
             LinkDevice::Macvlan => (upper("macvlan mode bridge"), String::new()),
             LinkDevice::Ipvlan => (upper("ipvlan mode l2"), String::new()),
             LinkDevice::Vxlan => tunnel(mtu, number, address),
@@ -59,16 +59,20 @@ impl LinkLines {
             BackEnd::Shared => (String::new(), String::new()),
             BackEnd::Separate => back_end(shape.mtu, number, &lab.to_string())?,
         };
+        let port = port(shape.device, number);
+        let (own, join) = match shape.device {
+            LinkDevice::Routed => routed(address, &port),
+            _ => (
+                format!(
+                    "address add {address}/16 dev {GUEST_DEVICE}\nlink set {GUEST_DEVICE} up\n"
+                ),
+                format!("link set {port} master {BRIDGE} up\n"),
+            ),
+        };
         Ok(Self {
-            inside: format!(
-                "link set lo up\n{pair}{above}address add {address}/16 dev {GUEST_DEVICE}\nlink \
-                 set {GUEST_DEVICE} up\n{to_tier}"
-            ),
+            inside: format!("link set lo up\n{pair}{above}{own}{to_tier}"),
             outside,
-            join: format!(
-                "link set {} master {BRIDGE} up\n{tier_port}",
-                port(shape.device, number)
-            ),
+            join: format!("{join}{tier_port}"),
         })
     }
 }
@@ -76,9 +80,25 @@ impl LinkLines {
 /// The interface that is the bridge's port of a guest.
 pub(super) fn port(device: LinkDevice, number: u16) -> String {
     match device {
-        LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan => format!("v{number}"),
+        LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan | LinkDevice::Routed => {
+            format!("v{number}")
+        }
         LinkDevice::Vxlan => format!("x{number}"),
     }
+}
+
+/// The guest's address and its way to the lab and all that lies behind it, in the guest's
+/// namespace; in the lab's the way back. The lab's address is that of its bridge, for which it
+/// answers at every interface.
+fn routed(address: Ipv4Addr, port: &str) -> (String, String) {
+    let inside = format!(
+        "address add {address}/32 dev {GUEST_DEVICE}\nlink set {GUEST_DEVICE} up\nroute add \
+         {LAB_ADDRESS}/32 dev {GUEST_DEVICE} src {address}\nroute add {LAB_NETWORK} via \
+         {LAB_ADDRESS} dev {GUEST_DEVICE} src {address}\n"
+    );
+    let outside =
+        format!("link set {port} up\nroute replace {address}/32 dev {port} src {LAB_ADDRESS}\n");
+    (inside, outside)
 }
 
 /// The lab's end of a guest's link to the network of tiers, of a machine the interface there.
@@ -141,6 +161,21 @@ mod tests {
         link set eth0 up
         --
         link set v258 master br0 up
+        ");
+    }
+
+    #[test]
+    fn routes_lead_to_both_ends_of_a_pair() {
+        insta::assert_snapshot!(lines(LinkDevice::Routed), @r"
+        link set lo up
+        link add eth0 mtu 9000 type veth peer name v258 mtu 9000 netns /lab
+        address add 10.77.1.2/32 dev eth0
+        link set eth0 up
+        route add 10.77.255.254/32 dev eth0 src 10.77.1.2
+        route add 10.77.0.0/16 via 10.77.255.254 dev eth0 src 10.77.1.2
+        --
+        link set v258 up
+        route replace 10.77.1.2/32 dev v258 src 10.77.255.254
         ");
     }
 

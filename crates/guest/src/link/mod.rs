@@ -6,6 +6,9 @@
 //! in the guest's namespace, and what else is in the lab's depends on that end, so that nothing of
 //! a link outlives its guest.
 //!
+//! A routed guest has no part in the bridge: the lab has a route to its end of the pair, and the
+//! guest one to the lab and, through it, to the others.
+//!
 //! Where tiers have a network of their own, every guest has a second pair: `eth1` in its namespace,
 //! and `b1` for the first guest, a port of the bridge `br1`. A guest of a tier has its address
 //! there.
@@ -19,16 +22,20 @@ mod bridge_filters;
 mod in_force;
 mod lines;
 mod machine;
+mod onward;
 mod packet_cpus;
 mod settings;
 mod unnamed;
 
 pub(crate) use ability::missing;
-pub(crate) use base::{LAB_ADDRESS, back_end_address, bridges, guest_address, run_batch};
+pub(crate) use base::{
+    LAB_ADDRESS, LAB_NETWORK, back_end_address, bridges, guest_address, run_batch,
+};
 pub(crate) use bridge_filters::leave_out as leave_out_filters;
 pub(crate) use in_force::{LinkPlace, host_mtu, readings};
 pub(crate) use lines::{LinkLines, back_end_port};
 pub(crate) use machine::{MachineEnd, MachineLink};
+pub(crate) use onward::route_onward;
 pub use settings::AskedLink;
 pub(crate) use settings::{EndSettings, Side, apply};
 pub use unnamed::{LinkEnds, with_link};

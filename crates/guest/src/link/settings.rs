@@ -99,11 +99,11 @@ impl Side {
         let (first, lower) = (self.first(shape.device), self.lower());
         // An interface on top of a pair leaves all of its own to the pair.
         let offloading = match shape.device {
-            LinkDevice::Veth => vec![first.clone()],
+            LinkDevice::Veth | LinkDevice::Routed => vec![first.clone()],
             LinkDevice::Vxlan => vec![first.clone(), lower.clone()],
             LinkDevice::Macvlan | LinkDevice::Ipvlan => vec![lower.clone()],
         };
-        let below = (shape.device != LinkDevice::Veth && lower != first).then_some(lower);
+        let below = (!shape.device.is_pair_end() && lower != first).then_some(lower);
         let packets: Vec<String> = std::iter::once(first).chain(below).collect();
         let back_end = (shape.back_end == BackEnd::Separate).then(|| self.back_end());
         EndDevices {
@@ -301,6 +301,7 @@ mod tests {
             (Side::Guest, LinkDevice::Macvlan, vec!["u0"]),
             (Side::Lab(3), LinkDevice::Macvlan, vec!["v3"]),
             (Side::Lab(3), LinkDevice::Vxlan, vec!["x3", "v3"]),
+            (Side::Lab(3), LinkDevice::Routed, vec!["v3"]),
         ] {
             assert_eq!(devices(side, device).offloading, offloading);
         }

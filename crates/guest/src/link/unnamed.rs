@@ -12,7 +12,7 @@ use rookery_host::{Host, in_unnamed_netns};
 
 use super::{
     AskedLink, EndSettings, LinkLines, Side, apply, bridges, guest_address, leave_out_filters,
-    run_batch,
+    route_onward, run_batch,
 };
 
 /// Both ends of a link that is there.
@@ -72,6 +72,7 @@ pub fn with_link<T: Send>(
                 .unwrap_or_else(|_| Err(io::Error::other("the guest's namespace cannot be made")));
             let worked = ends.and_then(|guest| {
                 run_batch(host, &[], &format!("{}{}", lines.outside, lines.join))?;
+                route_onward(host, asked.shape, 1)?;
                 set(Side::Lab(1))?;
                 Ok(work(&LinkEnds {
                     guest,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{DRIVER_DEVICE, EndLines, Switch, driver_address, hash};
 use crate::{
     error::GuestError,
-    link::{BRIDGE, LAB_ADDRESS},
+    link::{BRIDGE, LAB_ADDRESS, LAB_NETWORK},
     no_direct_way::NoDirectWay,
 };
 
@@ -24,8 +24,6 @@ use crate::{
 const ETHERNET: &str = "1";
 /// What the directory of an interface that is a radio has in `/sys`.
 const RADIO: [&str; 2] = ["phy80211", "wireless"];
-/// The lab's network.
-const LAB_NETWORK: &str = "10.77.0.0/16";
 
 /// One end of a direct way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

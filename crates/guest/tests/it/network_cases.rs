@@ -41,6 +41,10 @@ pub(crate) const CASES: &[Case] = &[
         guests_of_a_tier_are_called_on_a_network_of_their_own,
     ),
     (
+        "routed_guests_reach_each_other_past_the_bridge",
+        routed_guests_reach_each_other_past_the_bridge,
+    ),
+    (
         "a_link_that_does_not_fit_its_bridge_is_seen",
         a_link_that_does_not_fit_its_bridge_is_seen,
     ),
@@ -177,6 +181,8 @@ fn links_of_every_device_carry_requests(_: Kind) {
         (LinkDevice::Macvlan, 65_535),
         (LinkDevice::Vxlan, 1500),
         (LinkDevice::Vxlan, 65_485),
+        (LinkDevice::Routed, 1500),
+        (LinkDevice::Routed, 65_535),
     ] {
         let shape = LinkShape {
             device,
@@ -251,7 +257,10 @@ fn settings_of_a_link_are_read_back(_: Kind) {
             // Somebody takes the limit away on the lab's side.
             let first = match device {
                 LinkDevice::Vxlan => "x1",
-                LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan => "v1",
+                LinkDevice::Veth
+                | LinkDevice::Macvlan
+                | LinkDevice::Ipvlan
+                | LinkDevice::Routed => "v1",
             };
             let removed = in_netns(lab.network(), || {
                 Command::new("tc")
@@ -270,9 +279,10 @@ fn settings_of_a_link_are_read_back(_: Kind) {
             let in_lab = match device {
                 // The tunnel above has kept its own.
                 LinkDevice::Vxlan => "0 in the guest, 0 and none in the lab",
-                LinkDevice::Veth | LinkDevice::Macvlan | LinkDevice::Ipvlan => {
-                    "0 in the guest, none and 0 in the lab"
-                }
+                LinkDevice::Veth
+                | LinkDevice::Macvlan
+                | LinkDevice::Ipvlan
+                | LinkDevice::Routed => "0 in the guest, none and 0 in the lab",
             };
             assert_eq!(
                 packets.map(|(_, _, effective)| effective.as_str()),
@@ -354,6 +364,46 @@ fn guests_of_a_tier_are_called_on_a_network_of_their_own(_: Kind) {
     });
 }
 
+/// A link without the bridge.
+fn routed() -> LinkShape {
+    LinkShape {
+        device: LinkDevice::Routed,
+        ..LinkShape::default()
+    }
+}
+
+fn routed_guests_reach_each_other_past_the_bridge(_: Kind) {
+    with_lab(&routed(), |lab| {
+        let mut guests: Vec<Box<dyn Guest>> =
+            vec![create(lab, &spec(1, &[])), create(lab, &spec(2, &[]))];
+        up(lab, &mut guests);
+        let in_lab = |words: &[&str]| {
+            let run = || Command::new("ip").args(words).output();
+            let output = in_netns(lab.network(), run).expect("a namespace");
+            let output = output.expect("ip");
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).expect("text")
+        };
+        assert_eq!(in_lab(&["link", "show", "master", "br0"]), "");
+        let process = (guests[0].process_probe())()[0];
+        let network = PathBuf::from(format!("/proc/{process}/ns/net"));
+        let told = get_from(Some(&network), guests[1].address(), "/health");
+        assert!(told.is_some(), "a guest reaches another");
+        // Without its route a guest is at the end of a pair that leads nowhere.
+        in_lab(&["route", "del", "10.77.0.2/32", "dev", "v2"]);
+        let device = |guest: &dyn Guest| {
+            let found = readings(guest).into_iter();
+            let mut device = found.filter(|(name, ..)| name == "network.device");
+            device
+                .next()
+                .map(|(_, asked, effective)| (asked, effective))
+        };
+        let said = |effective: &str| Some(("routed".to_owned(), effective.to_owned()));
+        assert_eq!(device(&*guests[0]), said("routed"));
+        assert_eq!(device(&*guests[1]), said("veth"));
+    });
+}
+
 fn a_link_that_does_not_fit_its_bridge_is_seen(_: Kind) {
     let shape = LinkShape {
         mtu: 9000,
@@ -414,7 +464,9 @@ fn what_the_kernel_lacks_is_refused_by_name(_: Kind) {
 
 fn every_failing_step_of_a_link_leaves_nothing(_: Kind) {
     let before = links();
-    failing_steps_leave_nothing(&LabShape::Container(everything()), &placed());
+    for shape in [everything(), routed()] {
+        failing_steps_leave_nothing(&LabShape::Container(shape), &placed());
+    }
     assert_eq!(links(), before, "the host's own network");
 }
 

@@ -4,9 +4,9 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct HostNetworkArgs {
-    /// Kinds of link, separated by commas [default: loopback, veth, macvlan, vxlan]
+    /// Kinds of link, separated by commas [default: loopback, veth, routed, macvlan, vxlan]
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', num_args = 1..=8,
-        default_values_t = [LinkName::Loopback, LinkName::Veth, LinkName::Macvlan, LinkName::Vxlan], hide_default_value = true)]
+        default_values_t = LinkName::USUAL, hide_default_value = true)]
     pub(crate) devices: Vec<LinkName>,
     /// Largest packets of the links, bytes, separated by commas
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', num_args = 1..=8, default_values_t = [1500, 9000, 65_485],
@@ -37,6 +37,19 @@ pub(crate) enum LinkName {
     Ipvlan,
     /// A tunnel through such a pair
     Vxlan,
+    /// Such a pair with routes instead of the bridge
+    Routed,
+}
+
+impl LinkName {
+    /// Those that every kernel for servers has.
+    const USUAL: [Self; 5] = [
+        Self::Loopback,
+        Self::Veth,
+        Self::Routed,
+        Self::Macvlan,
+        Self::Vxlan,
+    ];
 }
 
 impl std::fmt::Display for LinkName {
@@ -47,6 +60,7 @@ impl std::fmt::Display for LinkName {
             Self::Macvlan => "macvlan",
             Self::Ipvlan => "ipvlan",
             Self::Vxlan => "vxlan",
+            Self::Routed => "routed",
         })
     }
 }

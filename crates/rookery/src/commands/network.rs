@@ -72,6 +72,7 @@ fn links(args: &HostNetworkArgs) -> Vec<Option<LinkShape>> {
             LinkName::Macvlan => of(LinkDevice::Macvlan),
             LinkName::Ipvlan => of(LinkDevice::Ipvlan),
             LinkName::Vxlan => of(LinkDevice::Vxlan),
+            LinkName::Routed => of(LinkDevice::Routed),
         })
         .collect()
 }

@@ -311,14 +311,14 @@ fn a_guest_whose_cpu_serves_the_packets_of_another_is_named() {
 }
 
 #[test]
-fn tunnels_carry_streams_and_leave_nothing() {
+fn links_of_containers_carry_streams_and_leave_nothing() {
     if !root_tests() {
         return;
     }
     let place = Place::among_others();
     let before = host_state();
-    let network = "[network]\ndevice = [\"macvlan\", \"vxlan\"]\nmtu = 9000\n";
-    let (_, run) = place.done("tunnel.toml", &study("container", 1 << 20, "2", network));
+    let network = "[network]\ndevice = [\"macvlan\", \"vxlan\", \"routed\"]\nmtu = 9000\n";
+    let (_, run) = place.done("links.toml", &study("container", 1 << 20, "2", network));
     proof_holds(&run, 1 << 20);
     let mut devices: Vec<String> = settings(&run, "network.device")
         .into_iter()
@@ -328,7 +328,7 @@ fn tunnels_carry_streams_and_leave_nothing() {
         })
         .collect();
     devices.sort();
-    assert_eq!(devices, ["macvlan", "vxlan"]);
+    assert_eq!(devices, ["macvlan", "routed", "vxlan"]);
     assert_host_as(&before);
 }
 

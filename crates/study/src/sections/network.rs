@@ -175,6 +175,13 @@ impl NetworkKeys {
             refuse("back_end", message.to_owned(), help, context);
             return None;
         }
+        if device == LinkDevice::Routed && self.bridge_mtu.is_some() {
+            let message = "`network.bridge_mtu` is that of a bridge, and there is none on the way to \
+                           a routed guest";
+            let help = "remove the key, or write `device = \"veth\"`";
+            refuse("bridge_mtu", message.to_owned(), help, context);
+            return None;
+        }
         let on = |switch: Option<Switch>| switch.map(|switch| switch.0);
         Some(LinkShape {
             device,
@@ -560,6 +567,7 @@ mod tests {
             format!("{CONTAINER}[network]\nqueue_length = 10\n"),
             format!("{CONTAINER}[network]\nmtu = 100\n"),
             format!("{CONTAINER}[network]\nirq = \"driver\"\n"),
+            format!("{CONTAINER}[network]\ndevice = \"routed\"\nbridge_mtu = 9000\n"),
             format!("{CONTAINER}[network]\ndevice = \"ipvlan\"\nback_end = \"separate\"\n"),
             format!("{vm}[network]\nback_end = \"separate\"\ndevice = \"user\"\n"),
             "[network]\nback_end = \"separate\"\n".to_owned(),

@@ -448,7 +448,13 @@ fn packet_cpus() -> impl Strategy<Value = PacketCpus> {
 
 prop_compose! {
     fn link()(
-        device in select(vec![LinkDevice::Veth, LinkDevice::Macvlan, LinkDevice::Ipvlan, LinkDevice::Vxlan]),
+        device in select(vec![
+            LinkDevice::Veth,
+            LinkDevice::Macvlan,
+            LinkDevice::Ipvlan,
+            LinkDevice::Vxlan,
+            LinkDevice::Routed,
+        ]),
         mtu in 1280_u32..65_486, bridge_mtu in 1280_u32..65_536,
         gro in option::of(any::<bool>()), gso in option::of(any::<bool>()), tso in option::of(any::<bool>()), checksum in option::of(any::<bool>()),
         disciplines in disciplines(), coalesce in option::of(0_u32..65), separate in any::<bool>(),
@@ -456,7 +462,8 @@ prop_compose! {
         LinkShape {
             device,
             mtu,
-            bridge_mtu,
+            // No bridge is on the way to a routed guest.
+            bridge_mtu: if device == LinkDevice::Routed { mtu } else { bridge_mtu },
             offloads: Offloads { gro, gso, tso: tso.filter(|on| !on || checksum != Some(false)), checksum },
             coalesce,
             rate_limit: disciplines.0,

@@ -1,0 +1,34 @@
+//! What a routed guest sends to others than the lab itself.
+
+use std::{fs, io};
+
+use rookery_host::Host;
+use rookery_study::{LinkDevice, LinkShape};
+
+use super::lines::port;
+
+/// Have the namespace that the caller is in, the lab's, send on what a routed guest sends to
+/// others. That is a setting of the lab's end of the pair, which goes with it. Guests of other links
+/// have the bridge for it.
+///
+/// # Errors
+/// When the kernel refuses.
+pub(crate) fn route_onward(host: &dyn Host, shape: &LinkShape, number: u16) -> io::Result<()> {
+    if shape.device != LinkDevice::Routed {
+        return Ok(());
+    }
+    let setting = setting(number);
+    host.step("routing of what a guest sends")?;
+    fs::write(&setting, "1")
+        .map_err(|error| io::Error::new(error.kind(), format!("{setting}: {error}")))
+}
+
+/// Whether it does so; the caller is in the lab's namespace.
+pub(super) fn routes_onward(number: u16) -> bool {
+    fs::read(setting(number)).is_ok_and(|value| value.trim_ascii() == b"1")
+}
+
+fn setting(number: u16) -> String {
+    let port = port(LinkDevice::Routed, number);
+    format!("/proc/sys/net/ipv4/conf/{port}/forwarding")
+}
