@@ -68,13 +68,6 @@ impl CpuDistances {
     pub fn is_notable(&self) -> bool {
         self.classes.len() > 1
     }
-
-    /// Number of the class of a trial, from zero; `None` where it was not measured.
-    #[must_use]
-    pub fn class_of(&self, trial: u32) -> Option<usize> {
-        let mut classes = self.classes.iter();
-        classes.position(|class| class.trials.contains(&trial))
-    }
 }
 
 /// The distance after the load of a trial, mean of its pairs of CPUs, ns; `None` where it was not
@@ -104,8 +97,6 @@ mod tests {
         let far = &distances.classes[2];
         assert_eq!((far.least_ns, far.most_ns), (455.0, 460.0));
         assert!(distances.is_notable());
-        let classes = [1, 2, 6].map(|trial| distances.class_of(trial));
-        assert_eq!(classes, [Some(1), Some(2), None]);
     }
 
     #[test]

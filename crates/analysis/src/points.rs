@@ -141,6 +141,9 @@ data! {
         pub trial: u32,
         /// Its block: trials of one block ran back to back and differ in factor levels alone.
         pub block: u32,
+        /// Which repeat of its point it is, from 1: trials of equal repeat ran in one round through
+        /// all points.
+        pub repeat: u32,
         /// Units of work per minute of all guests.
         pub per_minute: f64,
     }
@@ -381,6 +384,7 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         per_minute.is_finite().then_some(TrialRate {
             trial: trial.row.trial.id,
             block: trial.row.trial.block,
+            repeat: trial.row.trial.repeat,
             per_minute,
         })
     });

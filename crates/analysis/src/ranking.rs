@@ -1,14 +1,15 @@
 //! Lots of points ranked by a metric, each compared with the one before it.
 //!
-//! Where the CPUs of driver and guests were not equally far apart in all trials of a lot, trials of
-//! equal distance are compared with each other: the distance is a block that nobody laid out.
+//! Trials of equal repeat ran in one round through all points, so that what changed on the host from
+//! round to round is on both sides of a comparison: rounds are the blocks of
+//! [`effect`](rookery_stats::effect), and a lot has one value in each, the geometric mean of its
+//! trials there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rookery_cast::count_u32;
 use rookery_stats::{Contrast, Design, Effect, Observation, effect};
 
-use crate::{cpu_distance::CpuDistances, mean::mean, points::PointSummary};
+use crate::{mean::mean, points::PointSummary};
 
 /// A lot in its place among others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,38 +23,25 @@ pub struct Ranked {
     pub to_previous: Option<Effect>,
 }
 
-/// The values of a lot, each with the stratum that its trial is in.
+/// The values of a lot, each with the round that its trial is of.
 struct Lot {
     number: usize,
     values: Vec<(u32, f64)>,
 }
 
-/// The lots of points that have values of this metric, the largest first. The trials of all points
-/// of a lot count alike.
+/// The lots of points that have values of this metric above zero, the largest first. The trials of
+/// all points of a lot count alike.
 #[must_use]
-pub fn ranking(
-    lots: &[Vec<&PointSummary>],
-    metric: &str,
-    distances: Option<&CpuDistances>,
-) -> Vec<Ranked> {
-    let strata = distances.filter(|distances| differ_within_a_lot(lots, distances));
+pub fn ranking(lots: &[Vec<&PointSummary>], metric: &str) -> Vec<Ranked> {
     let lot = |(number, points): (usize, &Vec<&PointSummary>)| {
-        let metrics = points.iter().flat_map(|point| &point.metrics);
-        let trials = metrics
-            .filter(|own| own.name == metric)
-            .flat_map(|own| &own.trials);
-        let values = trials.filter_map(|own| {
-            let stratum = match strata {
-                Some(distances) => count_u32(distances.class_of(own.trial)?),
-                None => 0,
-            };
-            Some((stratum, own.value))
-        });
-        let values: Vec<(u32, f64)> = values.collect();
+        let values: Vec<(u32, f64)> = points
+            .iter()
+            .flat_map(|point| of_rounds(point, metric))
+            .collect();
         (!values.is_empty()).then_some(Lot { number, values })
     };
     let mut lots: Vec<Lot> = lots.iter().enumerate().filter_map(lot).collect();
-    let common = common_strata(&lots);
+    let common = common_rounds(&lots);
     lots.sort_by(|one, other| other.level(&common).total_cmp(&one.level(&common)));
     let previous = std::iter::once(None).chain(lots.iter().map(Some));
     let ranked = lots.iter().zip(previous).map(|(lot, previous)| Ranked {
@@ -64,17 +52,22 @@ pub fn ranking(
     ranked.collect()
 }
 
-/// Whether trials of one lot had several distances: then these are no matter of its points.
-fn differ_within_a_lot(lots: &[Vec<&PointSummary>], distances: &CpuDistances) -> bool {
-    lots.iter().any(|points| {
-        let trials = points.iter().flat_map(|point| &point.trials);
-        let classes = trials.filter_map(|rate| distances.class_of(rate.trial));
-        classes.collect::<BTreeSet<usize>>().len() > 1
-    })
+/// The values of a point that have a logarithm, each with its round.
+fn of_rounds(point: &PointSummary, metric: &str) -> Vec<(u32, f64)> {
+    let rounds: BTreeMap<u32, u32> = point
+        .trials
+        .iter()
+        .map(|rate| (rate.trial, rate.repeat))
+        .collect();
+    let own = point.metrics.iter().filter(|own| own.name == metric);
+    own.flat_map(|own| &own.trials)
+        .filter(|trial| trial.value.is_finite() && trial.value > 0.0)
+        .filter_map(|trial| Some((*rounds.get(&trial.trial)?, trial.value)))
+        .collect()
 }
 
-/// The strata in which every lot has values.
-fn common_strata(lots: &[Lot]) -> BTreeSet<u32> {
+/// The rounds in which every lot has values.
+fn common_rounds(lots: &[Lot]) -> BTreeSet<u32> {
     let of = |lot: &Lot| -> BTreeSet<u32> { lot.values.iter().map(|value| value.0).collect() };
     let all = lots.iter().map(of);
     all.reduce(|common, own| &common & &own).unwrap_or_default()
@@ -86,31 +79,42 @@ impl Lot {
         mean(&values).unwrap_or(f64::NAN)
     }
 
-    /// Mean of the means of these strata: a lot is no smaller for having had more trials in a
-    /// slow one. The plain mean where there are none.
-    fn level(&self, strata: &BTreeSet<u32>) -> f64 {
-        let of_stratum = |stratum: &u32| {
-            let own = self.values.iter().filter(|value| value.0 == *stratum);
-            mean(&own.map(|value| value.1).collect::<Vec<f64>>())
-        };
-        let means: Vec<f64> = strata.iter().filter_map(of_stratum).collect();
-        mean(&means).unwrap_or_else(|| self.mean())
+    /// The mean logarithm in each round.
+    fn rounds(&self) -> BTreeMap<u32, f64> {
+        let mut logs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for (round, value) in &self.values {
+            logs.entry(*round).or_default().push(value.ln());
+        }
+        let means = logs.into_iter();
+        means
+            .filter_map(|(round, logs)| Some((round, mean(&logs)?)))
+            .collect()
     }
 
-    /// This one over another, among values of equal stratum.
+    /// Mean logarithm over these rounds, so that a lot is no smaller for having had trials in a slow
+    /// one that others did not have; over its own where there are none.
+    fn level(&self, rounds: &BTreeSet<u32>) -> f64 {
+        let own = self.rounds();
+        let common: Vec<f64> = rounds
+            .iter()
+            .filter_map(|round| own.get(round).copied())
+            .collect();
+        let all = || mean(&own.values().copied().collect::<Vec<f64>>());
+        mean(&common).or_else(all).unwrap_or(f64::NAN)
+    }
+
+    /// This one over another, round by round.
     fn against(&self, other: &Lot) -> Option<Effect> {
         const THIS: u32 = 1;
         const OTHER: u32 = 0;
-        let sides = [(OTHER, other), (THIS, self)];
-        let values = sides
-            .iter()
-            .flat_map(|(side, lot)| lot.values.iter().map(move |value| (*side, value)));
-        // A block each: nothing ran as a pair.
-        let observations = (0..).zip(values).map(|(block, (side, value))| Observation {
-            block,
-            stratum: value.0,
-            levels: vec![side],
-            value: value.1,
+        let sides = [(OTHER, other.rounds()), (THIS, self.rounds())];
+        let observations = sides.iter().flat_map(|(side, rounds)| {
+            rounds.iter().map(|(round, log)| Observation {
+                block: *round,
+                stratum: 0,
+                levels: vec![*side],
+                value: log.exp(),
+            })
         });
         let observations: Vec<Observation> = observations.collect();
         let contrast = Contrast {
@@ -138,35 +142,35 @@ mod tests {
     }
 
     #[test]
-    fn trials_of_equal_distance_are_compared() {
-        // A tenth more in each stratum, hidden by how often each was in the slow one.
-        let more = lot(&[(0, 110.0), (1, 55.0), (1, 55.2), (1, 54.8)]);
-        let less = lot(&[(0, 100.0), (0, 100.2), (0, 99.8), (1, 50.0)]);
-        assert!(more.mean() < less.mean());
-        let strata = common_strata(&[lot(&more.values), lot(&less.values)]);
-        assert!(more.level(&strata) > less.level(&strata));
-        let found = less.against(&more).expect("both have both");
+    fn trials_of_one_round_are_compared() {
+        // A tenth less in each round, beside which rounds differ by half.
+        let more = lot(&[(1, 110.0), (2, 55.0), (3, 82.2)]);
+        let less = lot(&[(1, 100.0), (2, 50.1), (3, 74.7)]);
+        let found = less.against(&more).expect("both have all");
         assert!((found.ratio - 1.0 / 1.1).abs() < 0.001, "{found:?}");
-        assert!(found.excludes_one());
-        let together = |lot: &Lot| Lot {
-            number: 0,
-            values: lot.values.iter().map(|value| (0, value.1)).collect(),
-        };
-        let mixed = together(&less).against(&together(&more));
-        assert!(mixed.is_some_and(|found| !found.excludes_one()));
+        assert!(found.excludes_one() && found.count == 3);
     }
 
     #[test]
-    fn lots_without_a_common_stratum_are_not_compared() {
-        let (one, other) = (lot(&[(0, 1.0), (0, 1.1)]), lot(&[(1, 2.0), (1, 2.1)]));
-        assert_eq!(one.against(&other), None);
-        let none = common_strata(&[lot(&one.values), lot(&other.values)]);
-        assert!(none.is_empty());
-        assert_eq!(other.level(&none), 2.05);
+    fn a_lot_of_several_points_has_one_value_in_a_round() {
+        let several = lot(&[(1, 100.0), (1, 400.0), (2, 100.0), (2, 400.0)]);
+        let one = lot(&[(1, 100.0), (2, 100.0)]);
+        let found = several.against(&one).expect("both have both");
+        assert!((found.ratio - 2.0).abs() < 1e-9 && found.count == 2);
+        assert_eq!(several.mean(), 250.0);
     }
 
     #[test]
-    fn single_trials_make_no_order() {
-        assert_eq!(lot(&[(0, 1.0)]).against(&lot(&[(0, 9.0)])), None);
+    fn a_slow_round_of_one_lot_alone_makes_it_no_smaller() {
+        let (one, other) = (lot(&[(1, 100.0), (2, 10.0)]), lot(&[(1, 90.0), (3, 90.0)]));
+        let common = common_rounds(&[lot(&one.values), lot(&other.values)]);
+        assert!(one.level(&common) > other.level(&common));
+        assert!(one.level(&BTreeSet::new()) < other.level(&BTreeSet::new()));
+    }
+
+    #[test]
+    fn a_single_round_makes_no_order() {
+        let found = lot(&[(1, 1.0)]).against(&lot(&[(1, 9.0)]));
+        assert_eq!(found.and_then(|found| found.interval), None);
     }
 }

@@ -13,6 +13,7 @@
     )
 )]
 
+mod answer;
 mod draw;
 mod figures;
 mod page;

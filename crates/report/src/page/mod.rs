@@ -21,7 +21,7 @@ use crate::{
         data::{Figure, Panel},
     },
     prose::{
-        Fact, answer, caveats, effects,
+        Fact, caveats, effects,
         loop_type::loop_type,
         plain::harmless,
         searches::{load_and_edge, sought},
@@ -140,7 +140,7 @@ pub(crate) fn render(
         version: &header.rookery_version,
         counts: trial_counts(run),
         loop_type: loop_type(run),
-        answer: answer::answer(run, analysis),
+        answer: crate::answer::answer(run, analysis),
         by_layout: tables::summary::by_layout(analysis),
         effects: tables::effects::table(&analysis.effects.overall, words::unit(run)),
         effects_by_layout: tables::effects::table(&analysis.effects.by_layout, words::unit(run)),

@@ -20,11 +20,11 @@ use super::{
 /// The factor of a study that compares layers.
 const LAYERS: &str = "guest.kind";
 
-/// What was found: the largest loads, one big guest against its splits, what the factors are worth,
-/// what groups carry together, the highest throughput within the limits and what held it back, then
-/// the named baselines and what layers cost. Layers come first where the study varies them. What
-/// each layout did is the table beside it.
-pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
+/// What was found: what the workload itself answers, `of_workload`, the largest loads, one big guest
+/// against its splits, what the factors are worth, what groups carry together, the highest
+/// throughput within the limits and what held it back, then the named baselines and what layers
+/// cost. Layers come first where the study varies them. What each layout did is the table beside it.
+pub(crate) fn answer(run: &Run, analysis: &Analysis, of_workload: Vec<String>) -> Vec<String> {
     if run.count(TrialStatus::Done) == 0 {
         let none = "This run gives no answer: no trial ended well.".to_owned();
         return std::iter::once(none).chain(wished(run, analysis)).collect();
@@ -36,7 +36,7 @@ pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
     } else {
         (Vec::new(), layers)
     };
-    sentences.extend(of_run(run, analysis));
+    sentences.extend(of_run(run, analysis, of_workload));
     sentences.extend(last);
     qualified(sentences, caveat(run))
 }
@@ -52,7 +52,7 @@ fn qualified(mut sentences: Vec<String>, caveat: Option<String>) -> Vec<String> 
 }
 
 /// The answer without the cost of layers.
-fn of_run(run: &Run, analysis: &Analysis) -> Vec<String> {
+fn of_run(run: &Run, analysis: &Analysis, of_workload: Vec<String>) -> Vec<String> {
     let mut sentences = Vec::new();
     let limits = limits::of_run(run);
     sentences.extend(searches::sentences(analysis));
@@ -61,6 +61,7 @@ fn of_run(run: &Run, analysis: &Analysis) -> Vec<String> {
         sentences.extend(wished(run, analysis));
         return sentences;
     }
+    sentences.extend(of_workload);
     sentences.extend(loads::sentences(analysis));
     if !analysis.run.loads_alone {
         sentences.extend(splits::sentences(&analysis.points));

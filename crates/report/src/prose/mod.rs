@@ -25,4 +25,4 @@ pub(crate) mod words;
 pub(crate) type Fact = (String, String);
 
 /// More sentences of a kind than this are summed up.
-const MOST_SENTENCES: usize = 6;
+pub(crate) const MOST_SENTENCES: usize = 6;

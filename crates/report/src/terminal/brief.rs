@@ -5,7 +5,10 @@ use rookery_store::TrialStatus;
 use rookery_text::{Zone, hanging};
 
 use super::{plain, trial_counts};
-use crate::prose::{answer, caveats, limits, wish, words};
+use crate::{
+    answer::answer,
+    prose::{caveats, limits, wish, words},
+};
 
 /// Width of the column of labels.
 const LABEL: usize = 10;
@@ -42,7 +45,7 @@ fn without_limits(run: &Run, answer: String) -> String {
 
 /// The first sentence of the answer: what the report says first.
 pub(crate) fn first_answer(run: &Run, analysis: &Analysis) -> String {
-    let first = answer::answer(run, analysis).into_iter().next();
+    let first = answer(run, analysis).into_iter().next();
     first.unwrap_or_else(|| "This run gives no answer.".to_owned())
 }
 

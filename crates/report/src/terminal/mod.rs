@@ -14,8 +14,8 @@ use rookery_text::{Zone, wrapped};
 
 use crate::{
     prose::{
-        answer, caveats, effects as effect_prose, format, layers as layer_prose,
-        loop_type::loop_type, scaling::short, searches::load_and_edge, trust, words,
+        caveats, effects as effect_prose, format, layers as layer_prose, loop_type::loop_type,
+        scaling::short, searches::load_and_edge, trust, words,
     },
     tables::{self, Table},
     workloads,
@@ -60,7 +60,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, width: usize, zone: &Zone) 
         trial_counts(run),
         loop_type(run)
     );
-    for sentence in answer::answer(run, analysis) {
+    for sentence in crate::answer::answer(run, analysis) {
         text += &format!("* {}\n", plain(&sentence));
     }
     text += "\n";

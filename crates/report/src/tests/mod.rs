@@ -22,7 +22,7 @@ use crate::{
     ReportError, draw,
     figures::{self, data::Figure},
     prose::{
-        answer, caveats,
+        caveats,
         effects::{basis, verdict},
     },
     tables,
@@ -70,7 +70,7 @@ fn analysed(fixture: &Fixture) -> (Run, Analysed) {
     let run = Run::read(&fixture.store).expect("a whole store");
     let analysis = Analysis::from_run(&run);
     let (answer, caveats) = (
-        answer::answer(&run, &analysis),
+        crate::answer::answer(&run, &analysis),
         caveats::caveats(&run, &analysis, &Zone::utc()),
     );
     let analysed = Analysed {

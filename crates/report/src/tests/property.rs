@@ -9,7 +9,7 @@ use super::{
     analysed,
     fixture::{self, Fixture, end, failed, lamp, void},
 };
-use crate::{prose::answer, tables};
+use crate::{answer, tables};
 
 /// Runs of each kind.
 const RUNS: u64 = 10;

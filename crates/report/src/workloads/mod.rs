@@ -52,6 +52,22 @@ pub(crate) struct Brief {
     pub(crate) remarks: Vec<String>,
 }
 
+/// What only the run's workload answers: sentences that come before those that all have.
+pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
+    match run.header.study.workload.kind() {
+        WorkloadKind::Netstream => netstream::answer(analysis),
+        WorkloadKind::Dvdstore
+        | WorkloadKind::Orderentry
+        | WorkloadKind::Http
+        | WorkloadKind::Sql
+        | WorkloadKind::WebBanking
+        | WorkloadKind::WebEcommerce
+        | WorkloadKind::WebSupport
+        | WorkloadKind::Cms
+        | WorkloadKind::Sample => Vec::new(),
+    }
+}
+
 /// The section of the run's workload, if it has one.
 pub(crate) fn section(run: &Run, analysis: &Analysis) -> Option<Section> {
     match run.header.study.workload.kind() {

@@ -1,16 +1,13 @@
 //! What only the netstream workload has: throughput of each link with the CPU time that it cost.
 
-use rookery_analysis::{
-    Analysis, cpu_distance::CpuDistances, label::levels_after, points::PointSummary,
-    ranking::ranking,
-};
+use rookery_analysis::{Analysis, label::levels_after, points::PointSummary, ranking::ranking};
 use rookery_stats::{Ratio, Summary};
 use rookery_study::Level;
 
 use super::Brief;
 use crate::{
     figures::data::{Datum, Figure, Mark, Panel, Row, Series},
-    prose::format,
+    prose::{MOST_SENTENCES, format},
 };
 
 /// From this mean size of answers on, bytes, they are a stream: bytes count, and not exchanges.
@@ -19,9 +16,6 @@ const STREAM_BYTES: f64 = 16_384.0;
 /// How an order of links is to be read.
 const ORDER: &str = "in brackets the share of the one before it with its 95 % interval; > where the \
                      interval leaves 100 % out, ~ where it does not";
-/// The same where distances of CPUs differed.
-const OF_EQUAL_DISTANCE: &str = ", among trials in which the CPUs of driver and guest were equally \
-                                 far apart";
 
 /// What is shown of a group of points: how much was carried, and what that cost.
 struct Quantity {
@@ -80,17 +74,34 @@ pub(super) fn figure(analysis: &Analysis) -> Option<Figure> {
                   hypervisor took."
             .to_owned(),
         panels,
-        remarks: orders(analysis, &groups),
+        remarks: explained(orders(&groups)),
         ..Figure::default()
     })
 }
 
-/// The order of links in words.
+/// The order of layouts, or of links where each layout has one.
+pub(super) fn answer(analysis: &Analysis) -> Vec<String> {
+    explained(main_orders(&groups(analysis)))
+}
+
+/// The orders that the answer does not have.
 pub(super) fn brief(analysis: &Analysis) -> Brief {
+    let groups = groups(analysis);
+    let said = main_orders(&groups);
+    let mut others = orders(&groups);
+    others.retain(|order| !said.contains(order));
     Brief {
         tables: Vec::new(),
-        remarks: orders(analysis, &groups(analysis)),
+        remarks: explained(others),
     }
+}
+
+/// Of each group the order of its layouts, or else of its links; of many groups the first.
+fn main_orders(groups: &[LinkGroup<'_>]) -> Vec<String> {
+    let of_group =
+        |group: &LinkGroup<'_>| group.order_of_layouts().or_else(|| group.order_of_links());
+    let all = groups.iter().filter_map(of_group);
+    all.take(MOST_SENTENCES).collect()
 }
 
 fn groups(analysis: &Analysis) -> Vec<LinkGroup<'_>> {
@@ -205,21 +216,18 @@ fn shown(mut data: Vec<Datum>) -> Vec<Datum> {
 
 /// One sentence for each group of two links or more, and one more of layouts where these have
 /// several links.
-fn orders(analysis: &Analysis, groups: &[LinkGroup<'_>]) -> Vec<String> {
-    let distances = analysis.trust.cpu_distances.as_ref();
+fn orders(groups: &[LinkGroup<'_>]) -> Vec<String> {
     let of_group = |group: &LinkGroup<'_>| {
-        let links = group.links();
-        let layouts = Some(group.layouts()).filter(|layouts| layouts.len() < links.len());
-        let of_layouts = layouts
-            .and_then(|lots| group.order("layouts, all their links together", &lots, distances));
-        let of_links = group.order("links", &links, distances);
-        of_links.into_iter().chain(of_layouts)
+        let of_links = group.order_of_links();
+        of_links.into_iter().chain(group.order_of_layouts())
     };
-    let mut sentences: Vec<String> = groups.iter().flat_map(of_group).collect();
+    groups.iter().flat_map(of_group).collect()
+}
+
+/// Whole sentences, the first with what its signs mean.
+fn explained(mut sentences: Vec<String>) -> Vec<String> {
     if let Some(first) = sentences.first_mut() {
-        let differed = distances.is_some_and(CpuDistances::is_notable);
-        let among = if differed { OF_EQUAL_DISTANCE } else { "" };
-        *first = format!("{first} ({ORDER}{among})");
+        *first = format!("{first} ({ORDER})");
     }
     sentences
         .into_iter()
@@ -252,16 +260,24 @@ impl<'a> LinkGroup<'a> {
         lots
     }
 
+    fn order_of_links(&self) -> Option<String> {
+        self.order("links", &self.links())
+    }
+
+    /// `None` where each layout has one link.
+    fn order_of_layouts(&self) -> Option<String> {
+        let layouts = self.layouts();
+        let of_what = "layouts, all their links together";
+        (layouts.len() < self.links.len())
+            .then(|| self.order(of_what, &layouts))
+            .flatten()
+    }
+
     /// `4 connections, Mbit/s of links, most first: a (17 000) > b (15 000; 88 % (82 to 95))`;
     /// `None` of a single lot.
-    fn order(
-        &self,
-        of_what: &str,
-        lots: &[Lot<'_>],
-        distances: Option<&CpuDistances>,
-    ) -> Option<String> {
+    fn order(&self, of_what: &str, lots: &[Lot<'_>]) -> Option<String> {
         let points: Vec<Vec<&PointSummary>> = lots.iter().map(|lot| lot.1.clone()).collect();
-        let ranked = ranking(&points, self.quantity.rate, distances);
+        let ranked = ranking(&points, self.quantity.rate);
         let words = ranked.iter().enumerate().map(|(place, ranked)| {
             let name = &lots[ranked.lot].0;
             let mean = format::beside(ranked.mean, ranked.mean);
@@ -375,7 +391,12 @@ mod tests {
     #[test]
     fn links_are_ordered_by_what_they_carried() {
         let analysis = analysed(1e6);
-        let said = orders(&analysis, &groups(&analysis));
-        insta::assert_snapshot!(said.join("\n"));
+        let remarks = figure(&analysis).expect("a figure").remarks;
+        insta::assert_snapshot!(remarks.join("\n"));
+        // The answer has the order of layouts alone, and the terminal does not repeat it.
+        let (answer, brief) = (answer(&analysis), brief(&analysis).remarks);
+        assert_eq!(answer.len(), 1);
+        assert!(remarks[1].starts_with(answer[0].split(" (in brackets").next().expect("words")));
+        assert!(brief == [remarks[0].clone()], "{brief:?}");
     }
 }
