@@ -1,9 +1,8 @@
 //! Lots of points ranked by a metric, each compared with the one before it.
 //!
 //! Trials of equal repeat ran in one round through all points, so that what changed on the host from
-//! round to round is on both sides of a comparison: rounds are the blocks of
-//! [`effect`](rookery_stats::effect), and a lot has one value in each, the geometric mean of its
-//! trials there.
+//! round to round is on both sides of a comparison: rounds are the blocks of [`effect`], and a lot
+//! has one value in each, the geometric mean of its trials there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
