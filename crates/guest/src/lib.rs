@@ -37,6 +37,7 @@ mod paths;
 mod phase;
 mod processes;
 mod registry;
+mod route;
 mod run_lab;
 mod spec;
 mod storage;

@@ -100,11 +100,8 @@ impl LinkDevice {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Veth => "veth",
-            Self::Macvlan => "macvlan",
-            Self::Ipvlan => "ipvlan",
-            Self::Vxlan => "vxlan",
             Self::Routed => "routed",
+            Self::Veth | Self::Macvlan | Self::Ipvlan | Self::Vxlan => self.kind(),
         }
     }
 
@@ -122,7 +119,7 @@ impl LinkDevice {
     /// Whether the guest's interface is the end of the pair itself, and nothing lies on it.
     #[must_use]
     pub fn is_pair_end(self) -> bool {
-        self.kind() == "veth"
+        matches!(self, Self::Veth | Self::Routed)
     }
 
     /// The largest MTU that it can have, bytes.

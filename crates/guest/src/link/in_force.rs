@@ -16,7 +16,7 @@ use super::{
     packet_cpus::{Direction, placed},
     settings::{AskedLink, EndDevices, Side},
 };
-use crate::storage::InForce;
+use crate::{route::route_to, storage::InForce};
 
 /// Where the link of a guest is.
 pub(crate) struct LinkPlace<'a> {
@@ -46,13 +46,6 @@ pub(super) struct Device {
 struct Info {
     #[serde(default)]
     info_kind: String,
-}
-
-/// A route as `ip -json route` shows it.
-#[derive(Deserialize)]
-struct Route {
-    #[serde(default)]
-    dev: String,
 }
 
 /// A queueing discipline as `tc -json` shows it.
@@ -179,10 +172,8 @@ fn has_route(host: &dyn Host, place: &LinkPlace<'_>, device: &str) -> bool {
     let Ok(address) = guest_address(place.number) else {
         return false;
     };
-    let asked = ["-json", "route", "get", &address.to_string()].map(str::to_owned);
-    let said = said_in(host, Some(place.lab), Invocation::new("ip").args(asked));
-    let routes: Vec<Route> = serde_json::from_str(&said).unwrap_or_default();
-    routes.iter().any(|route| route.dev == device)
+    let route = in_netns(Some(place.lab), || route_to(host, address.into()));
+    matches!(route, Ok(Ok(Some(route))) if route.device == device)
 }
 
 /// How many packets an interface gathers, as `ethtool -c` says it; `None` where it does not.

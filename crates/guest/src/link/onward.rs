@@ -6,6 +6,7 @@ use rookery_host::Host;
 use rookery_study::{LinkDevice, LinkShape};
 
 use super::lines::port;
+use crate::route::forwarding;
 
 /// Have the namespace that the caller is in, the lab's, send on what a routed guest sends to
 /// others. That is a setting of the lab's end of the pair, which goes with it. Guests of other links
@@ -17,7 +18,7 @@ pub(crate) fn route_onward(host: &dyn Host, shape: &LinkShape, number: u16) -> i
     if shape.device != LinkDevice::Routed {
         return Ok(());
     }
-    let setting = setting(number);
+    let setting = forwarding(&port(LinkDevice::Routed, number));
     host.step("routing of what a guest sends")?;
     fs::write(&setting, "1")
         .map_err(|error| io::Error::new(error.kind(), format!("{setting}: {error}")))
@@ -25,10 +26,6 @@ pub(crate) fn route_onward(host: &dyn Host, shape: &LinkShape, number: u16) -> i
 
 /// Whether it does so; the caller is in the lab's namespace.
 pub(super) fn routes_onward(number: u16) -> bool {
-    fs::read(setting(number)).is_ok_and(|value| value.trim_ascii() == b"1")
-}
-
-fn setting(number: u16) -> String {
-    let port = port(LinkDevice::Routed, number);
-    format!("/proc/sys/net/ipv4/conf/{port}/forwarding")
+    let setting = forwarding(&port(LinkDevice::Routed, number));
+    fs::read(setting).is_ok_and(|value| value.trim_ascii() == b"1")
 }

@@ -10,7 +10,7 @@
 
 use std::{fmt, io, net::IpAddr, path::Path};
 
-use rookery_host::{CommandError, Host, Invocation, NamespaceSysfs, RunId};
+use rookery_host::{Host, NamespaceSysfs, RunId};
 use serde::{Deserialize, Serialize};
 
 use super::{DRIVER_DEVICE, EndLines, Switch, driver_address, hash};
@@ -18,6 +18,7 @@ use crate::{
     error::GuestError,
     link::{BRIDGE, LAB_ADDRESS, LAB_NETWORK},
     no_direct_way::NoDirectWay,
+    route::{Route, forwarding, route_to},
 };
 
 /// The type of Ethernet interfaces, as the kernel numbers them.
@@ -137,29 +138,14 @@ impl Direct {
 
 /// The lab routes between the interface and the bridge, and answers at once for the driver.
 pub(super) fn lab_switches(device: &str) -> Vec<Switch> {
-    let routes = |device: &str| format!("/proc/sys/net/ipv4/conf/{device}/forwarding");
     vec![
-        (routes(BRIDGE), "1"),
-        (routes(device), "1"),
+        (forwarding(BRIDGE), "1"),
+        (forwarding(device), "1"),
         (
             format!("/proc/sys/net/ipv4/neigh/{BRIDGE}/proxy_delay"),
             "0",
         ),
     ]
-}
-
-/// A way of the host's own network, as `ip -json route get` tells it.
-#[derive(Deserialize)]
-struct Route {
-    dev: String,
-    gateway: Option<String>,
-    via: Option<Via>,
-}
-
-/// A gateway of another family than the destination.
-#[derive(Deserialize)]
-struct Via {
-    host: String,
 }
 
 /// The interface of this host that leads to another host on the same segment.
@@ -169,17 +155,11 @@ struct Via {
 pub(super) fn interface_towards(host: &dyn Host, there: IpAddr) -> Result<String, GuestError> {
     let refused = |why| GuestError::NoDirectWay { there, why };
     let what = "looking at the interface to another host";
-    let asked = ["-json", "route", "get", &there.to_string()].map(str::to_owned);
-    let said = match host.run(Invocation::new("ip").args(asked)) {
-        Err(CommandError::Failed { .. }) => return Err(refused(NoDirectWay::NoRoute)),
-        said => said.map_err(|error| GuestError::in_lab(what, error))?,
-    };
-    let route = route(&said).ok_or_else(|| refused(NoDirectWay::NoRoute))?;
-    let gateway = route.gateway.or(route.via.map(|via| via.host));
+    let route = route_to(host, there).map_err(|error| GuestError::in_lab(what, error))?;
+    let Route { device, gateway } = route.ok_or_else(|| refused(NoDirectWay::NoRoute))?;
     if let Some(gateway) = gateway {
         return Err(refused(NoDirectWay::Behind { gateway }));
     }
-    let device = route.dev;
     let known = in_sysfs(&device).map_err(|error| GuestError::in_lab(what, error));
     let (kind, has) = known?;
     if kind.trim() != ETHERNET {
@@ -197,11 +177,6 @@ fn in_sysfs(device: &str) -> io::Result<(String, Vec<String>)> {
     let directory = format!("class/net/{device}");
     let kind = sysfs.read(&format!("{directory}/type"))?;
     Ok((kind, sysfs.names(&directory)?))
-}
-
-fn route(said: &str) -> Option<Route> {
-    let all: Vec<Route> = serde_json::from_str(said).ok()?;
-    all.into_iter().next()
 }
 
 #[cfg(test)]
@@ -242,22 +217,5 @@ mod tests {
             "link add link eno1 name d3 address 02:00:1a:00:ff:03 netns /lab type macvlan mode \
              private\n"
         );
-    }
-
-    #[test]
-    fn routes_are_read_as_ip_tells_them() {
-        let near = r#"[{"dst":"192.0.2.2","dev":"eno1","prefsrc":"192.0.2.1","flags":[],"uid":0,"cache":[]}]"#;
-        let found = route(near).expect("a route");
-        assert_eq!((found.dev.as_str(), found.gateway), ("eno1", None));
-        let far = r#"[{"dst":"198.51.100.1","gateway":"192.0.2.254","dev":"eno1","flags":[],"cache":[]}]"#;
-        let found = route(far).expect("a route");
-        assert_eq!(found.gateway.as_deref(), Some("192.0.2.254"));
-        let other =
-            r#"[{"dst":"198.51.100.1","via":{"family":"inet6","host":"fe80::1"},"dev":"eno1"}]"#;
-        let found = route(other).expect("a route");
-        assert_eq!(found.via.map(|via| via.host).as_deref(), Some("fe80::1"));
-        for nothing in ["", "[]", "[{}]"] {
-            assert!(route(nothing).is_none(), "{nothing}");
-        }
     }
 }
